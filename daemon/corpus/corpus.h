@@ -1,0 +1,102 @@
+/*
+ * The corpus: every source's token shards, opened and checked, read-only (DESIGN section 5).
+ *
+ * Indices are memory-mapped; tokens are read with pread, so that a shard that shrinks or fails
+ * under us is an error value and never a signal. A corpus is immutable after corpus_open: every
+ * function that takes a const corpus or source may be called from any thread at once.
+ */
+#ifndef BALLAST_CORPUS_CORPUS_H
+#define BALLAST_CORPUS_CORPUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/digest.h"
+#include "base/error.h"
+
+enum source_format { SOURCE_MEGATRON, SOURCE_LENGTHS };
+
+/* What the configuration says of one source. */
+struct source_spec {
+    char *name; /* unique in a corpus, at most 63 bytes of [A-Za-z0-9._-] */
+    enum source_format format;
+    char **paths; /* files or globs; matches are sorted by name */
+    unsigned path_count;
+    double weight;   /* > 0, relative share of tokens */
+    uint32_t epochs; /* 0 repeats for ever */
+};
+
+struct shard; /* one token shard; defined by corpus/shard.h, for the formats only */
+
+/* One open source. Fields are read-only facts. */
+struct source {
+    char *name;
+    enum source_format format;
+    uint64_t weight;      /* integer, proportional to the configured weight (weight x 2^20) */
+    uint32_t epochs;      /* 0 repeats for ever */
+    struct shard *shards; /* in order of name */
+    size_t shard_count;
+    uint64_t documents; /* as the indices count them, empty ones included */
+    uint64_t empty_documents;
+    uint64_t tokens;
+    uint64_t *first_document; /* shard_count + 1 running totals */
+};
+
+struct corpus {
+    struct source *sources;
+    size_t source_count;
+    uint64_t documents, tokens;
+    uint32_t vocab_size;  /* 0: ids are not checked against a vocabulary */
+    bool has_tokens;      /* false when any source is `lengths`: it can be planned, not served */
+    unsigned token_bytes; /* width in which corpus_read delivers: 2 when vocab_size is in
+                             1..65536, else 4 */
+    struct digest fingerprint; /* of names, base names of shards, sizes and index contents */
+};
+
+/* Called between shards while a corpus opens; `done` of `total` index bytes are checked. */
+typedef void corpus_progress(void *context, const char *path, uint64_t done, uint64_t total);
+
+/*
+ * Opens and checks every shard of every source. On success *ret_corpus is the caller's until
+ * corpus_close. On failure it is untouched and `err` names shard, field, found and expected:
+ * EX_DATAERR for a bad shard, EX_NOINPUT for a path that matches nothing or cannot be opened,
+ * EX_CONFIG for a bad spec, EX_OSERR for memory or descriptors. Source names are copied.
+ * `progress` may be NULL. Blocks on I/O.
+ */
+int corpus_open(const struct source_spec *specs, size_t count, uint32_t vocab_size,
+                corpus_progress *progress, void *context, struct corpus **ret_corpus,
+                struct error *err);
+
+/* Closes everything; NULL is accepted. No call on the corpus may be under way. */
+void corpus_close(struct corpus *corpus);
+
+/* Tokens of a document, 0 for an empty one. `document` < source->documents. No I/O but page-ins. */
+uint64_t source_document_tokens(const struct source *source, uint64_t document);
+
+/*
+ * Copies tokens [offset, offset + count) of a document into `tokens`, `corpus->token_bytes` each,
+ * little-endian, whatever the shard's own type is. Every id is checked against the vocabulary.
+ * Fails with EX_DATAERR (shard, token offset in the shard, id found, vocabulary), EX_IOERR (shard,
+ * byte offset, what the system said or that the file has shrunk), EX_UNAVAILABLE for a source
+ * without tokens, EX_SOFTWARE for a range outside the document. Blocks on I/O; any thread.
+ */
+int corpus_read(const struct corpus *corpus, size_t source, uint64_t document, uint64_t offset,
+                uint32_t count, void *tokens, struct error *err);
+
+/* What `ballastctl verify` reports of one file. */
+struct shard_facts {
+    uint64_t documents; /* as the index counts them, empty ones included */
+    uint64_t empty_documents;
+    uint64_t tokens;
+};
+
+/*
+ * Checks one shard whole: index, sizes, and every token (sign, and vocabulary unless `vocab_size`
+ * is 0). The format is recognised from the file: `.idx` or `.bin` names a Megatron pair, anything
+ * else is read as `lengths`. Errors as corpus_open; facts are untouched on failure.
+ */
+int shard_verify(const char *path, uint32_t vocab_size, struct shard_facts *ret_facts,
+                 struct error *err);
+
+#endif

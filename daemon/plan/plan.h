@@ -1,0 +1,123 @@
+/*
+ * The plan of a step: who gets which pieces and chunks, and the digest that identifies it
+ * (DESIGN sections 2 and 3). The planner joins stream, packing and CP sharding.
+ *
+ * Pure: a function of (configuration, corpus, step). One thread at a time per planner; a finished
+ * step_plan that nobody writes to may be read from any thread.
+ */
+#ifndef BALLAST_PLAN_PLAN_H
+#define BALLAST_PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/piece.h"
+#include "config/config.h"
+#include "corpus/corpus.h"
+#include "cp/cp.h"
+#include "pack/pack.h"
+#include "stream/stream.h"
+
+struct plan_microbatch {
+    uint32_t first_piece, piece_count; /* step_plan.pieces */
+    uint32_t first_chunk, chunk_count; /* step_plan.chunks, all ranks */
+    uint32_t tokens;
+    uint32_t loss_tokens;   /* tokens that have a label */
+    uint32_t padded_tokens; /* per rank */
+    enum cp_strategy sharding;
+    workload workload;
+};
+
+/* What a packer holds back after a step. */
+struct plan_waiting {
+    uint64_t pieces, tokens;
+    uint64_t oldest; /* step in which the oldest of them arrived; the next step when none waits */
+};
+
+/*
+ * One planned step. Zero-initialise, let planner_step fill it (it may be reused), step_plan_fini.
+ * Micro-batch m belongs to DP replica m / microbatches-per-replica, slot m % the same.
+ */
+struct step_plan {
+    uint64_t step;
+    struct digest digest;
+    uint64_t tokens, loss_tokens;
+    uint32_t microbatch_count; /* N */
+    uint32_t rank_count;       /* cp */
+    struct plan_microbatch *microbatches;
+    size_t microbatch_capacity;
+    struct piece *pieces;
+    size_t piece_count, piece_capacity;
+    struct chunk
+        *chunks; /* of micro-batch, rank, local order; piece counts within the micro-batch */
+    size_t chunk_count, chunk_capacity;
+    struct cp_rank *ranks; /* N x cp; `first` counts within the micro-batch's chunks */
+    size_t rank_capacity;
+    struct plan_waiting waiting;
+};
+
+void step_plan_fini(struct step_plan *plan);
+
+/* max / mean workload over the micro-batches; 1 for an empty step. */
+double step_plan_imbalance(const struct step_plan *plan);
+
+static inline const struct cp_rank *step_plan_rank(const struct step_plan *plan,
+                                                   uint32_t microbatch, uint32_t rank)
+{
+    return &plan->ranks[(size_t)microbatch * plan->rank_count + rank];
+}
+
+struct planner; /* opaque */
+
+/*
+ * A planner before step 0. `config` and `corpus` must outlive it. EX_CONFIG, EX_DATAERR or
+ * EX_OSERR as the parts say; *ret_planner is untouched on failure.
+ */
+int planner_new(const struct config *config, const struct corpus *corpus,
+                struct planner **ret_planner, struct error *err);
+void planner_free(struct planner *planner);
+
+enum planner_result { PLANNER_STEP, PLANNER_END, PLANNER_ERROR };
+
+/*
+ * Plans the next step into `plan`. PLANNER_END at the end of data, and then always: `plan` is
+ * untouched. PLANNER_ERROR fills `err`; the planner can then only be freed or restored.
+ */
+enum planner_result planner_step(struct planner *planner, struct step_plan *plan,
+                                 struct error *err);
+
+/* The step that planner_step would plan now. */
+uint64_t planner_next_step(const struct planner *planner);
+
+/* fingerprint(configuration, corpus): digest(step -1), the start of the chain. */
+struct digest planner_job_digest(const struct planner *planner);
+
+const struct source_cursor *planner_cursors(const struct planner *planner);
+
+/* The policy, and its state, for reports on what waits where. */
+const struct pack_policy *planner_policy(const struct planner *planner, const void **ret_state);
+
+/* The planner's whole state between two steps. Zero-initialise, reuse, planner_state_fini. */
+struct planner_state {
+    uint64_t next_step;
+    struct digest digest;                    /* of step next_step - 1 */
+    bool ended;                              /* the stream is at its end */
+    uint64_t dropped_pieces, dropped_tokens; /* by `last_step: drop` */
+    struct source_cursor *cursors;
+    size_t cursor_count, cursor_capacity;
+    struct waiting_piece *waiting;
+    size_t waiting_count, waiting_capacity;
+};
+
+void planner_state_fini(struct planner_state *state);
+
+/* Copies the state out; EX_OSERR when out of memory. */
+int planner_save(const struct planner *planner, struct planner_state *state, struct error *err);
+
+/* Continues from a state saved by a planner of the same configuration and corpus. */
+int planner_restore(struct planner *planner, const struct planner_state *state, struct error *err);
+
+#endif

@@ -1,0 +1,17 @@
+# What this build has, told once at the end of configuration.
+function(ballast_report what found)
+  if(found)
+    message(STATUS "  ${what}: yes")
+  else()
+    message(STATUS "  ${what}: no")
+  endif()
+endfunction()
+message(STATUS "Ballast ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, ${CMAKE_C_COMPILER_ID} "
+               "${CMAKE_C_COMPILER_VERSION}")
+ballast_report("daemon and ballastctl" "${BALLAST_DAEMON}")
+ballast_report("tests" "${BALLAST_TESTS}")
+ballast_report("fuzz targets" "${BALLAST_FUZZ}")
+ballast_report("systemd readiness and watchdog" "${SYSTEMD_FOUND}")
+if(BALLAST_SANITIZE)
+  message(STATUS "  sanitizers: ${BALLAST_SANITIZE}")
+endif()

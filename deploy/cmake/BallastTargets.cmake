@@ -1,0 +1,42 @@
+# Every target is made by one of these, so that flags live in one place.
+add_library(ballast_flags INTERFACE)
+target_compile_definitions(ballast_flags INTERFACE _GNU_SOURCE)
+# -ffp-contract=off: cost models are computed in double at start-up; every compiler must agree.
+target_compile_options(ballast_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+  -Wvla -Wformat=2 -ffp-contract=off -fno-common
+  $<$<BOOL:${BALLAST_WERROR}>:-Werror>)
+if(BALLAST_SANITIZE)
+  target_compile_options(ballast_flags INTERFACE
+    -fsanitize=${BALLAST_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined -O1)
+  target_link_options(ballast_flags INTERFACE -fsanitize=${BALLAST_SANITIZE})
+elseif(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  target_compile_options(ballast_flags INTERFACE -fstack-protector-strong)
+  target_compile_definitions(ballast_flags INTERFACE _FORTIFY_SOURCE=2)
+  target_link_options(ballast_flags INTERFACE -Wl,-z,relro,-z,now)
+endif()
+if(BALLAST_FUZZ)
+  target_compile_options(ballast_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# ballast_module(NAME SOURCES a.c b.c DEPENDS x y): a static library of one folder of daemon/.
+function(ballast_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/daemon")
+  target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE ballast_flags)
+endfunction()
+
+# ballast_test(NAME SOURCES test_x.c DEPENDS y [LABELS z] [TIMEOUT s]): a Criterion test under ctest.
+function(ballast_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} PkgConfig::CRITERION ballast_flags)
+  # Criterion's macros declare their test functions themselves.
+  target_compile_options(${name} PRIVATE -Wno-missing-prototypes -Wno-pedantic)
+  add_test(NAME ${name} COMMAND ${name} --always-succeed=false)
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()
