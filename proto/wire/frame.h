@@ -54,6 +54,8 @@ struct wire_message {
  * Decodes and validates a header frame of at most `max_bytes`. Returns WIRE_OK and fills
  * *ret_message, which the caller frees with wire_message_free; or WIRE_BAD_REQUEST,
  * WIRE_BAD_VERSION or WIRE_TOO_LARGE, *ret_message untouched and *ret_why a static sentence.
+ * Texts are then UTF-8 without control characters, digests 0 or 16 bytes, Hello.rank and Ack.rank
+ * not NULL. Whether the type is one that may arrive here is the caller's to check.
  */
 enum wire_status wire_decode(const void *frame, size_t bytes, size_t max_bytes,
                              struct wire_message *ret_message, const char **ret_why);
