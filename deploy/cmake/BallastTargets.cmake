@@ -27,7 +27,7 @@ function(ballast_module name)
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE ballast_flags)
 endfunction()
 
-# ballast_test(NAME SOURCES test_x.c DEPENDS y [LABELS z] [TIMEOUT s]): a Criterion test under ctest.
+# ballast_test(NAME SOURCES test_x.c DEPENDS y [LABELS z] [TIMEOUT s]): a Criterion test in ctest.
 function(ballast_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
