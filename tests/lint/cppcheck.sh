@@ -1,0 +1,17 @@
+#!/bin/sh
+# cppcheck over every product source that a build folder compiles: tests/lint/cppcheck.sh BUILD
+# A finding that is wrong is suppressed at its line, with the reason: // cppcheck-suppress id
+set -eu
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+build=${1:?usage: tests/lint/cppcheck.sh BUILD}
+[ -f "$build/compile_commands.json" ] || {
+    echo "cppcheck.sh: no $build/compile_commands.json: configure with a preset first" >&2
+    exit 64
+}
+mkdir -p "$build/cppcheck"
+cppcheck --project="$build/compile_commands.json" --cppcheck-build-dir="$build/cppcheck" \
+    --file-filter="$root/client/*" --file-filter="$root/daemon/*" \
+    --file-filter="$root/proto/*" \
+    --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
+    --suppress=missingIncludeSystem -j "$(nproc)" --quiet
