@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Every row of every .def table is documented where its readers look.
 
-PLACES says, for each table, in which documents each row must appear, as a pattern made from the
-row's arguments. A table that is not listed is an error: say where its rows are documented.
+PLACES says, for each table and kind of row, which document must mention each row, and how: a
+pattern made from the row's arguments. A table that is not listed is an error.
 """
 
 import pathlib
@@ -12,50 +12,73 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import tree  # noqa: E402
 
+# table -> [(kind of row, document, pattern)]; {0} is the row's first argument.
 PLACES = {
     "proto/wire/status.def": [
-        ("proto/PROTOCOL.md", r"\| *{1} *\| *`?{0}`? *\|"),
-        ("client/include/ballast/ballast.h", r"\bBALLAST_{0} = {1},"),
+        ("STATUS", "PROTOCOL.md", r"\| *{1} *\| *`?{0}`? *\|"),
+        ("STATUS", "ballast.h", r"\bBALLAST_{0} = {1},"),
+    ],
+    "daemon/ctl/commands.def": [
+        ("COMMAND", "ballastctl.1", r"\b{0}\b"),
+        ("OPTION", "ballastctl.1", r"(--|\bFl -){1}\b"),
     ],
 }
-COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-ROW = re.compile(r"^([A-Z_]+)\((.*)\)[ \t]*$", re.MULTILINE)
+IGNORED = re.compile(r"/\*.*?\*/|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.DOTALL | re.MULTILINE)
+ROW = re.compile(r"^([A-Z_]+)\(", re.MULTILINE)
+TOKEN = re.compile(r'"((?:\\.|[^"\\])*)"|([(),])|([^\s"(),]+)')
 
 
 def rows(text):
-    """The arguments of each row, as text without quotes around them."""
-    for match in ROW.finditer(COMMENT.sub("", text)):
-        yield [argument.strip().strip('"') for argument in match.group(2).split(",")]
+    """(kind, arguments) of each row; neighbouring strings are joined, quotes left out."""
+    text = IGNORED.sub("", text)
+    for match in ROW.finditer(text):
+        arguments, depth = [""], 1
+        for string, mark, word in TOKEN.findall(text[match.end():]):
+            depth += {"(": 1, ")": -1}.get(mark, 0)
+            if depth == 0:
+                break
+            if mark == "," and depth == 1:
+                arguments.append("")
+            else:
+                arguments[-1] += string + mark + word
+        yield match.group(1), arguments
 
 
-def check_table(table, text, documents):
-    """Problems of one table; `documents` gives (path, text, pattern) of each place."""
+def plain(document):
+    """A document without the escapes of a man page."""
+    return document.replace("\\-", "-")
+
+
+def check_table(table, text, places):
+    """Problems of one table; `places` gives (kind, name of the document, its text, pattern)."""
     found = list(rows(text))
-    if not found:
-        return [f"{table}:1: no rows: expected NAME(argument, ...) on a line of its own"]
     problems = []
-    for arguments in found:
-        for path, document, pattern in documents:
+    for kind, name, document, pattern in places:
+        of_kind = [arguments for row_kind, arguments in found if row_kind == kind]
+        if not of_kind:
+            problems.append(f"{table}:1: no row of kind {kind}")
+        for arguments in of_kind:
             wanted = pattern.format(*map(re.escape, arguments))
-            if not re.search(wanted, document):
-                problems.append(f"{table}: {arguments[0]} is not in {path}: no '{wanted}' there")
+            if not re.search(wanted, plain(document)):
+                problems.append(f"{table}: {kind} {arguments[0]} is not in {name}: no '{wanted}'")
     return problems
 
 
 def check(root):
     """(problems, number of tables checked)."""
     tables = tree.files(root, ".def")
+    documents = {path.name: path for path in tree.files(root)}
     problems = []
     for table in tables:
-        places = PLACES.get(table.as_posix())
-        if places is None:
+        if table.as_posix() not in PLACES:
             problems.append(f"{table}:1: not in PLACES of {pathlib.Path(__file__).name}")
             continue
-        missing = [path for path, _ in places if not (root / path).is_file()]
-        problems += [f"{table}: its document {path} is missing" for path in missing]
-        documents = [(path, tree.read(root, path), pattern) for path, pattern in places
-                     if path not in missing]
-        problems += check_table(table, tree.read(root, table), documents)
+        places = PLACES[table.as_posix()]
+        problems += [f"{table}: its document {name} is missing"
+                     for name in sorted({name for _, name, _ in places} - set(documents))]
+        problems += check_table(table, tree.read(root, table), [
+            (kind, name, tree.read(root, documents[name]), pattern)
+            for kind, name, pattern in places if name in documents])
     return problems, len(tables)
 
 
