@@ -6,6 +6,7 @@
 #ifndef BALLAST_COST_COST_H
 #define BALLAST_COST_COST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -38,6 +39,12 @@ struct cost_model {
 /* EX_CONFIG, naming the key, when options are missing, double or out of range. */
 int cost_model_init(struct cost_model *model, const struct cost_options *options,
                     struct error *err);
+
+/*
+ * Does every micro-batch of pieces up to `window` tokens, `max_tokens` together, stay below 2^63?
+ * Only then are the functions below exact.
+ */
+bool cost_fits(const struct cost_model *model, uint32_t window, uint32_t max_tokens);
 
 /* Wa(d): attention over a piece of d tokens, causal. */
 static inline workload cost_attention(const struct cost_model *model, uint32_t tokens)

@@ -38,6 +38,7 @@ _Static_assert(sizeof(struct chunk) == 12, "struct chunk is hashed and sent as i
 struct cp_rank {
     uint32_t first, count; /* its chunks, in local order: chunks[first .. first + count) */
     uint32_t tokens;       /* without padding */
+    uint32_t zero;         /* always 0, so that the struct can be hashed as it lies */
     uint64_t attention;    /* predicted, in query-key pairs of whole tiles (cost/tile.h) */
 };
 
@@ -48,8 +49,8 @@ struct cp_shards {
     size_t chunk_count, chunk_capacity;
     struct cp_rank *ranks; /* options->ranks of them */
     size_t rank_capacity;
-    uint32_t padded_tokens; /* what every rank holds: its tokens and padding at the end */
-    void *scratch;          /* the strategies' own */
+    uint32_t padded_tokens;  /* what every rank holds: its tokens and padding at the end */
+    struct cp_shards *other; /* working memory of CP_ADAPTIVE */
 };
 
 void cp_shards_fini(struct cp_shards *shards);

@@ -104,7 +104,8 @@ const struct pack_policy *planner_policy(const struct planner *planner, const vo
 struct planner_state {
     uint64_t next_step;
     struct digest digest;                    /* of step next_step - 1 */
-    bool ended;                              /* the stream is at its end */
+    bool ended;                              /* the stream is at its end: packing drains */
+    bool finished;                           /* and the last step is planned */
     uint64_t dropped_pieces, dropped_tokens; /* by `last_step: drop` */
     struct source_cursor *cursors;
     size_t cursor_count, cursor_capacity;

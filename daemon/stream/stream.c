@@ -1,0 +1,199 @@
+#include "stream/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/wide.h"
+
+/* One source as the stream walks it; everything but the cursor follows from the cursor. */
+struct lane {
+    const struct source *source;
+    struct permutation permutation;     /* of the cursor's epoch */
+    uint64_t key;                       /* of (seed, source name); mixed with the epoch */
+    uint64_t document, document_tokens; /* begun last; valid while the cursor's offset is not 0 */
+};
+
+struct stream {
+    struct stream_options options;
+    size_t count;
+    struct lane *lanes;
+    struct source_cursor *cursors;
+};
+
+static void start_epoch(struct lane *lane, uint64_t epoch)
+{
+    permutation_init(&lane->permutation, lane->source->documents, mix_keys(lane->key, epoch));
+}
+
+static bool exhausted(const struct lane *lane, const struct source_cursor *cursor)
+{
+    return cursor->offset == 0 && lane->source->epochs != 0 &&
+           cursor->epoch >= lane->source->epochs;
+}
+
+/* Can this document ever be handed out? */
+static bool usable(const struct stream *stream, uint64_t tokens)
+{
+    return tokens > 0 && (stream->options.long_documents != LONG_DROP ||
+                          tokens <= stream->options.context_window);
+}
+
+static bool any_usable(const struct stream *stream, const struct source *source)
+{
+    for (uint64_t document = 0; document < source->documents; document++)
+        if (usable(stream, source_document_tokens(source, document)))
+            return true;
+    return false;
+}
+
+static void count_skipped(struct source_cursor *cursor, uint64_t tokens)
+{
+    if (tokens == 0) {
+        cursor->empty_documents++;
+    } else {
+        cursor->dropped_documents++;
+        cursor->dropped_tokens += tokens;
+    }
+}
+
+/* Begins the lane's next usable document; false when its last epoch is over. */
+static bool begin_document(const struct stream *stream, struct lane *lane,
+                           struct source_cursor *cursor)
+{
+    while (!exhausted(lane, cursor)) {
+        if (cursor->position == lane->source->documents) {
+            cursor->position = 0;
+            start_epoch(lane, ++cursor->epoch);
+            continue;
+        }
+        lane->document = permutation_at(&lane->permutation, cursor->position++);
+        lane->document_tokens = source_document_tokens(lane->source, lane->document);
+        if (usable(stream, lane->document_tokens)) {
+            cursor->documents++;
+            return true;
+        }
+        count_skipped(cursor, lane->document_tokens);
+    }
+    return false;
+}
+
+/* Hands out the lane's next piece; false when the source is exhausted. */
+static bool lane_next(const struct stream *stream, size_t index, struct piece *ret_piece)
+{
+    struct lane *lane = &stream->lanes[index];
+    struct source_cursor *cursor = &stream->cursors[index];
+    if (cursor->offset == 0 && !begin_document(stream, lane, cursor))
+        return false;
+
+    uint64_t left = lane->document_tokens - cursor->offset;
+    uint32_t window = stream->options.context_window;
+    uint32_t length = left < window ? (uint32_t)left : window;
+    *ret_piece = (struct piece){ .document = lane->document,
+                                 .offset = cursor->offset,
+                                 .length = length,
+                                 .source = (uint16_t)index,
+                                 .flags = length == left ? PIECE_ENDS_DOCUMENT : 0 };
+    cursor->tokens += length;
+    if (length == left) {
+        cursor->offset = 0;
+    } else if (stream->options.long_documents == LONG_TRUNCATE) {
+        cursor->dropped_tokens += left - length;
+        cursor->offset = 0;
+    } else {
+        cursor->offset += length;
+    }
+    return true;
+}
+
+/* Is source a further under its token share than source b? Exact: tokens / weight by products. */
+static bool further_behind(const struct stream *stream, size_t a, size_t b)
+{
+    return (wide)stream->cursors[a].tokens * stream->lanes[b].source->weight <
+           (wide)stream->cursors[b].tokens * stream->lanes[a].source->weight;
+}
+
+bool stream_next(struct stream *stream, struct piece *ret_piece)
+{
+    for (;;) {
+        size_t next = stream->count;
+        for (size_t i = 0; i < stream->count; i++)
+            if (!exhausted(&stream->lanes[i], &stream->cursors[i]) &&
+                (next == stream->count || further_behind(stream, i, next)))
+                next = i;
+        if (next == stream->count)
+            return false;
+        if (lane_next(stream, next, ret_piece))
+            return true;
+    }
+}
+
+const struct source_cursor *stream_cursors(const struct stream *stream)
+{
+    return stream->cursors;
+}
+
+void stream_seek(struct stream *stream, const struct source_cursor *cursors)
+{
+    for (size_t i = 0; i < stream->count; i++) {
+        struct lane *lane = &stream->lanes[i];
+        stream->cursors[i] = cursors[i];
+        start_epoch(lane, cursors[i].epoch);
+        if (cursors[i].offset != 0) {
+            lane->document = permutation_at(&lane->permutation, cursors[i].position - 1);
+            lane->document_tokens = source_document_tokens(lane->source, lane->document);
+        }
+    }
+}
+
+static int check_sources(const struct stream *stream, struct error *err)
+{
+    for (size_t i = 0; i < stream->count; i++) {
+        const struct source *source = stream->lanes[i].source;
+        if (source->epochs == 0 && !any_usable(stream, source))
+            return error_set(err, EX_DATAERR,
+                             "source %s repeats for ever but holds no document of 1 to %u tokens: "
+                             "remove it, or use long_documents: split",
+                             source->name, stream->options.context_window);
+    }
+    return 0;
+}
+
+int stream_new(const struct corpus *corpus, const struct stream_options *options,
+               struct stream **ret_stream, struct error *err)
+{
+    struct stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return error_memory(err, "opening the stream");
+    stream->options = *options;
+    stream->count = corpus->source_count;
+    stream->lanes = calloc(stream->count, sizeof *stream->lanes);
+    stream->cursors = calloc(stream->count, sizeof *stream->cursors);
+    if (!stream->lanes || !stream->cursors) {
+        stream_free(stream);
+        return error_memory(err, "opening the stream");
+    }
+    for (size_t i = 0; i < stream->count; i++) {
+        const struct source *source = &corpus->sources[i];
+        stream->lanes[i].source = source;
+        stream->lanes[i].key =
+            mix_keys(options->seed, XXH3_64bits(source->name, strlen(source->name)));
+        start_epoch(&stream->lanes[i], 0);
+    }
+    int status = check_sources(stream, err);
+    if (status) {
+        stream_free(stream);
+        return status;
+    }
+    *ret_stream = stream;
+    return 0;
+}
+
+void stream_free(struct stream *stream)
+{
+    if (!stream)
+        return;
+    free(stream->lanes);
+    free(stream->cursors);
+    free(stream);
+}
