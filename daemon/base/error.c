@@ -20,15 +20,13 @@ int error_prefix(struct error *err, const char *format, ...)
 {
     if (!err)
         return EX_SOFTWARE;
-    char old[ERROR_TEXT_BYTES];
+    char prefix[ERROR_TEXT_BYTES], old[ERROR_TEXT_BYTES];
     memcpy(old, err->text, sizeof old);
     va_list args;
     va_start(args, format);
-    int used = vsnprintf(err->text, sizeof err->text, format, args);
+    vsnprintf(prefix, sizeof prefix, format, args);
     va_end(args);
-    if (used >= 0 && (size_t)used < sizeof err->text)
-        snprintf(err->text + used, sizeof err->text - (size_t)used, ": %s", old);
-    return err->code;
+    return error_set(err, err->code, "%s: %s", prefix, old);
 }
 
 int error_memory(struct error *err, const char *what)
