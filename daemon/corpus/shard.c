@@ -1,0 +1,32 @@
+#include "corpus/shard.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct shard_format *shard_format_of(enum source_format format)
+{
+    return format == SOURCE_MEGATRON ? &megatron_format : &lengths_format;
+}
+
+int shard_open(const struct shard_format *format, const char *path, struct shard *ret_shard,
+               struct error *err)
+{
+    struct shard shard = { .format = format, .path = strdup(path), .stored.file.fd = -1 };
+    if (!shard.path)
+        return error_memory(err, "opening a shard");
+    int code = format->open(&shard, err);
+    if (code) {
+        shard_close(&shard);
+        return code;
+    }
+    *ret_shard = shard;
+    return 0;
+}
+
+void shard_close(struct shard *shard)
+{
+    shard->format->close(shard->index);
+    token_file_close(&shard->stored);
+    free(shard->path);
+    *shard = (struct shard){ .format = shard->format, .stored.file.fd = -1 };
+}
