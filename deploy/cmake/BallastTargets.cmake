@@ -37,6 +37,6 @@ function(ballast_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} PkgConfig::CRITERION ballast_flags)
   # Criterion's macros declare their test functions themselves.
   target_compile_options(${name} PRIVATE -Wno-missing-prototypes -Wno-pedantic)
-  add_test(NAME ${name} COMMAND ${name} --always-succeed=false)
+  add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
 endfunction()
