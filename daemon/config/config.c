@@ -1,0 +1,48 @@
+#include "config/config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/check.h"
+#include "config/derive.h"
+#include "config/document.h"
+#include "config/explain.h"
+#include "config/schema.h"
+#include "config/yaml_read.h"
+
+int config_parse(const char *name, const char *text, size_t bytes,
+                 const struct config_override *overrides, size_t override_count,
+                 struct config **ret_config, struct error *err)
+{
+    struct document document;
+    struct config *config = NULL;
+    int status = document_init(&document, name, text, bytes, overrides, override_count, err);
+    if (!status)
+        status = derive_document(&document, err);
+    if (!status)
+        status = document_convert(&document, &config, err);
+    if (!status)
+        status = check_numbers(&document, err);
+    if (!status)
+        status = derive_config(config, err);
+    if (!status)
+        status = check_config(&document, config, err);
+    document_fini(&document);
+    if (status)
+        config_free(config);
+    else
+        *ret_config = config;
+    return status;
+}
+
+void config_free(struct config *config)
+{
+    if (config)
+        cyaml_free(&config_cyaml, &config_schema, config, 0);
+}
+
+uint32_t config_step_microbatches(const struct config *config)
+{
+    return config->parallel.dp * config->parallel.microbatches;
+}

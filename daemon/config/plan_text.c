@@ -1,0 +1,83 @@
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "config/config.h"
+
+/* Names of values never change their spelling here: old job digests would. */
+static const char *long_documents_text(enum long_documents value)
+{
+    switch (value) {
+    case LONG_SPLIT:
+        return "split";
+    case LONG_TRUNCATE:
+        return "truncate";
+    default:
+        return "drop";
+    }
+}
+
+static void write_sources(FILE *file, const struct config *config)
+{
+    for (unsigned i = 0; i < config->source_count; i++) {
+        const struct source_spec *source = &config->sources[i];
+        fprintf(file, "source %s format=%s weight=%.17g epochs=%" PRIu32 "\n", source->name,
+                source->format == SOURCE_MEGATRON ? "megatron" : "lengths", source->weight,
+                source->epochs);
+    }
+}
+
+static void write_packing(FILE *file, const struct pack_options *packing)
+{
+    fprintf(file, "packing policy=%s window=%" PRIu32 " max_waiting_steps=%" PRIu32 " thresholds=",
+            packing->policy, packing->window, packing->max_waiting_steps);
+    for (unsigned i = 0; i < packing->outlier_threshold_count; i++)
+        fprintf(file, "%s%" PRIu64, i ? "," : "", packing->outlier_thresholds[i]);
+    fputc('\n', file);
+}
+
+static void write_cost(FILE *file, const struct cost_options *cost)
+{
+    const struct cost_shape *model = &cost->model;
+    if (cost->crossover_tokens)
+        fprintf(file, "cost crossover_tokens=%" PRIu64 "\n", cost->crossover_tokens);
+    else
+        fprintf(file,
+                "cost layers=%" PRIu32 " hidden=%" PRIu32 " heads=%" PRIu32 " kv_heads=%" PRIu32
+                " ffn=%" PRIu32 " vocab=%" PRIu32 " tp=%" PRIu32 " tflops=%.17g\n",
+                model->layers, model->hidden, model->heads, model->kv_heads, model->ffn,
+                model->vocab, model->tp, model->tflops);
+}
+
+static void write_plan(FILE *file, const struct config *config)
+{
+    fprintf(file, "seed=%" PRIu64 "\n", config->seed);
+    write_sources(file, config);
+    fprintf(file, "vocab_size=%" PRIu32 "\n", config->vocab_size);
+    fprintf(file, "parallel dp=%" PRIu32 " cp=%" PRIu32 " microbatches=%" PRIu32 "\n",
+            config->parallel.dp, config->parallel.cp, config->parallel.microbatches);
+    fprintf(file, "context_window=%" PRIu32 "\nmax_sequence_length=%" PRIu32 "\n",
+            config->context_window, config->max_sequence_length);
+    fprintf(file, "long_documents=%s\nlast_step=%s\n", long_documents_text(config->long_documents),
+            config->last_step == LAST_STEP_SERVE ? "serve" : "drop");
+    write_packing(file, &config->packing);
+    fprintf(file, "sharding strategy=%s tile=%" PRIu32 " pad_to_multiple=%" PRIu32 "\n",
+            cp_strategy_name(config->sharding.strategy), config->sharding.tile,
+            config->sharding.pad_to_multiple);
+    write_cost(file, &config->cost);
+}
+
+int config_plan_text(const struct config *config, char **ret_text, struct error *err)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *file = open_memstream(&text, &bytes);
+    if (!file)
+        return error_memory(err, "writing the configuration down");
+    write_plan(file, config);
+    if (fclose(file)) {
+        free(text);
+        return error_memory(err, "writing the configuration down");
+    }
+    *ret_text = text;
+    return 0;
+}

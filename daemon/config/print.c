@@ -1,0 +1,78 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/document.h"
+#include "config/schema.h"
+
+/* The shortest decimal that reads back as the same number; libcyaml would write 17 digits. */
+static const char *shortest(double value, char text[32])
+{
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, 32, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    return text;
+}
+
+static int shorten_numbers(struct document *document, const struct config *config,
+                           struct error *err)
+{
+    char number[32];
+    for (unsigned i = 0; i < config->source_count; i++) {
+        char path[DOCUMENT_PATH_BYTES];
+        snprintf(path, sizeof path, "sources[%u].weight", i);
+        int status =
+            document_set_text(document, path, shortest(config->sources[i].weight, number), err);
+        if (status)
+            return status;
+    }
+    if (config->cost.crossover_tokens) {
+        document_remove(document, "cost.model");
+        return 0;
+    }
+    document_remove(document, "cost.crossover_tokens");
+    return document_set_text(document, "cost.model.tflops",
+                             shortest(config->cost.model.tflops, number), err);
+}
+
+static int write_document(struct document *document, const struct config *config, char **ret_text,
+                          struct error *err)
+{
+    int status = shorten_numbers(document, config, err);
+    if (status)
+        return status;
+    char *text = NULL;
+    size_t bytes;
+    FILE *file = open_memstream(&text, &bytes);
+    if (!file)
+        return error_memory(err, "printing the configuration");
+    status = document_write(document, false, file, err);
+    if (fclose(file) && !status)
+        status = error_memory(err, "printing the configuration");
+    if (status)
+        free(text);
+    else
+        *ret_text = text;
+    return status;
+}
+
+int config_print(const struct config *config, char **ret_text, struct error *err)
+{
+    char *saved;
+    size_t bytes;
+    cyaml_err_t code = cyaml_save_data(&saved, &bytes, &config_cyaml, &config_schema, config, 0);
+    if (code == CYAML_ERR_OOM)
+        return error_memory(err, "printing the configuration");
+    if (code != CYAML_OK)
+        return error_set(err, EX_SOFTWARE, "cannot print the configuration: %s",
+                         cyaml_strerror(code));
+    struct document document;
+    int status = document_init(&document, "configuration", saved, bytes, NULL, 0, err);
+    free(saved);
+    if (!status)
+        status = write_document(&document, config, ret_text, err);
+    document_fini(&document);
+    return status;
+}
