@@ -1,0 +1,63 @@
+/* ballastctl import: text files become a token shard. */
+#include <inttypes.h>
+
+#include "ctl/arguments.h"
+#include "ctl/human.h"
+#include "ctl/import.h"
+#include "ctl/interrupt.h"
+#include "ctl/json_line.h"
+#include "ctl/progress.h"
+
+static bool show_progress(void *context, const char *path, const struct import_facts *so_far)
+{
+    struct progress *progress = context;
+    char documents[HUMAN_BYTES], tokens[HUMAN_BYTES];
+    if (progress_due(progress))
+        progress_show(progress, "importing: %s documents, %s tokens  %s",
+                      human_count(so_far->documents, documents),
+                      human_count(so_far->tokens, tokens), path);
+    return !interrupt_came();
+}
+
+static int print_json(const char *prefix, const struct import_facts *facts, struct output *out,
+                      struct error *err)
+{
+    return json_line(out,
+                     json_pack("{so sI sI sI sI}", "prefix", json_bytes(prefix), "documents",
+                               (json_int_t)facts->documents, "tokens", (json_int_t)facts->tokens,
+                               "skipped", (json_int_t)facts->skipped, "vocab_size",
+                               (json_int_t)IMPORT_VOCAB_SIZE),
+                     err);
+}
+
+static void print_text(const char *prefix, const struct import_facts *facts, struct output *out)
+{
+    char documents[HUMAN_BYTES], tokens[HUMAN_BYTES], skipped[HUMAN_BYTES];
+    output_safe(out, prefix);
+    output_print(out, ".idx: %s documents, %s tokens, vocabulary %d",
+                 human_count(facts->documents, documents), human_count(facts->tokens, tokens),
+                 IMPORT_VOCAB_SIZE);
+    if (facts->skipped)
+        output_print(out, "; passed over %s that are empty or no files",
+                     human_count(facts->skipped, skipped));
+    output_print(out, "\n");
+}
+
+int run_import(const struct arguments *arguments, struct output *out, struct error *err)
+{
+    const char *prefix = argument_text(arguments, OPTION_PREFIX, "");
+    struct import_facts facts;
+    struct progress progress;
+    progress_init(&progress);
+    interrupt_catch();
+    int code = import_text(prefix, arguments->operands, (size_t)arguments->operand_count,
+                           show_progress, &progress, &facts, err);
+    progress_clear(&progress);
+    interrupt_deliver();
+    if (code)
+        return code;
+    if (argument_given(arguments, OPTION_JSON))
+        return print_json(prefix, &facts, out, err);
+    print_text(prefix, &facts, out);
+    return 0;
+}

@@ -1,0 +1,151 @@
+/* ballastctl status: what a daemon does. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ctl/daemon.h"
+#include "ctl/human.h"
+#include "ctl/table.h"
+
+static const struct column columns[] = { { NULL, ALIGN_LEFT, 0 }, { NULL, ALIGN_LEFT, 0 } };
+
+struct status {
+    const char *job, *server, *state, *job_digest;
+    double uptime_s;
+    json_t *planned, *requested, *steps; /* a number, or null where there is none yet */
+    json_int_t clients, waiting_requests, batches, bytes_sent, replanned_steps;
+    json_t *requests, *refusals; /* how many of each kind, by name */
+    json_int_t cache_bytes, cache_limit_bytes, cache_payloads, in_flight_bytes;
+};
+
+static int read_status(json_t *answer, struct status *status, struct error *err)
+{
+    json_error_t why;
+    if (json_unpack_ex(
+            answer, &why, 0, "{ss ss ss ss sF so so so sI sI sI sI sI so so s{sI sI sI sI}}", "job",
+            &status->job, "server", &status->server, "state", &status->state, "job_digest",
+            &status->job_digest, "uptime_s", &status->uptime_s, "planned_step", &status->planned,
+            "requested_step", &status->requested, "steps", &status->steps, "clients",
+            &status->clients, "waiting_requests", &status->waiting_requests, "batches",
+            &status->batches, "bytes_sent", &status->bytes_sent, "replanned_steps",
+            &status->replanned_steps, "requests", &status->requests, "refusals", &status->refusals,
+            "cache", "bytes", &status->cache_bytes, "limit_bytes", &status->cache_limit_bytes,
+            "payloads", &status->cache_payloads, "in_flight_bytes", &status->in_flight_bytes))
+        return daemon_misfit(&why, err);
+    return 0;
+}
+
+static const char *step_text(const json_t *step, char text[HUMAN_BYTES])
+{
+    return json_is_integer(step) ? human_count((uint64_t)json_integer_value(step), text) : "none";
+}
+
+static void describe_state(struct table *facts, const struct status *status)
+{
+    char text[HUMAN_BYTES];
+    bool serving = !strcmp(status->state, "serving");
+    table_cell(facts, "job");
+    table_styled(facts, STYLE_TITLE, "%s", status->job);
+    table_cell(facts, "state");
+    table_styled(facts, serving ? STYLE_GOOD : STYLE_WARNING, "%s, up %s", status->state,
+                 human_duration((uint64_t)(status->uptime_s * 1000), text));
+    table_cell(facts, "server");
+    table_cell(facts, "%s", status->server);
+    table_cell(facts, "job digest");
+    table_cell(facts, "%s", status->job_digest);
+}
+
+static void describe_steps(struct table *facts, const struct status *status)
+{
+    char planned[HUMAN_BYTES], requested[HUMAN_BYTES], steps[HUMAN_BYTES], again[HUMAN_BYTES];
+    table_cell(facts, "planned");
+    table_cell(facts, "up to step %s%s%s", step_text(status->planned, planned),
+               json_is_integer(status->steps) ? " of a job of " : "",
+               json_is_integer(status->steps) ? step_text(status->steps, steps) : "");
+    table_cell(facts, "asked for");
+    table_cell(facts, "up to step %s; %s past steps planned again",
+               step_text(status->requested, requested),
+               human_count((uint64_t)status->replanned_steps, again));
+}
+
+static void describe_traffic(struct table *facts, const struct status *status)
+{
+    char clients[HUMAN_BYTES], waiting[HUMAN_BYTES], batches[HUMAN_BYTES], bytes[HUMAN_BYTES];
+    table_cell(facts, "clients");
+    table_cell(facts, "%s", human_count((uint64_t)status->clients, clients));
+    table_cell(facts, "waiting");
+    table_styled(facts, status->waiting_requests ? STYLE_WARNING : STYLE_PLAIN, "%s requests",
+                 human_count((uint64_t)status->waiting_requests, waiting));
+    table_cell(facts, "served");
+    table_cell(facts, "%s batches, %s", human_count((uint64_t)status->batches, batches),
+               human_bytes((uint64_t)status->bytes_sent, bytes));
+}
+
+/* One row for each name that has been counted, the title on the first only. */
+static void describe_counts(struct table *facts, const char *title, json_t *counts,
+                            enum style style)
+{
+    const char *name;
+    json_t *count;
+    bool first = true;
+    json_object_foreach(counts, name, count)
+    {
+        char text[HUMAN_BYTES];
+        if (json_integer_value(count) == 0)
+            continue;
+        table_cell(facts, "%s", first ? title : "");
+        table_styled(facts, style, "%s %s", human_count((uint64_t)json_integer_value(count), text),
+                     name);
+        first = false;
+    }
+    if (first) {
+        table_cell(facts, "%s", title);
+        table_cell(facts, "none");
+    }
+}
+
+static void describe_cache(struct table *facts, const struct status *status)
+{
+    char bytes[HUMAN_BYTES], limit[HUMAN_BYTES], payloads[HUMAN_BYTES], in_flight[HUMAN_BYTES];
+    table_cell(facts, "cache");
+    table_cell(facts, "%s of %s, %s payloads; %s on their way",
+               human_bytes((uint64_t)status->cache_bytes, bytes),
+               human_bytes((uint64_t)status->cache_limit_bytes, limit),
+               human_count((uint64_t)status->cache_payloads, payloads),
+               human_bytes((uint64_t)status->in_flight_bytes, in_flight));
+}
+
+static int show_status(json_t *answer, struct output *out, struct error *err)
+{
+    struct status status;
+    int code = read_status(answer, &status, err);
+    if (code)
+        return code;
+    struct table *facts = table_new(columns, 2);
+    describe_state(facts, &status);
+    describe_steps(facts, &status);
+    describe_traffic(facts, &status);
+    describe_counts(facts, "requests", status.requests, STYLE_PLAIN);
+    describe_counts(facts, "refused", status.refusals, STYLE_WARNING);
+    describe_cache(facts, &status);
+    code = table_print(facts, out, err);
+    table_free(facts);
+    return code;
+}
+
+int run_status(const struct arguments *arguments, struct output *out, struct error *err)
+{
+    return daemon_ask(arguments, show_status, out, err);
+}
+
+static int show_drain(json_t *answer, struct output *out, struct error *err)
+{
+    (void)answer;
+    (void)err;
+    output_print(out, "draining: the daemon answers what it has under way, then exits\n");
+    return 0;
+}
+
+int run_drain(const struct arguments *arguments, struct output *out, struct error *err)
+{
+    return daemon_ask(arguments, show_drain, out, err);
+}

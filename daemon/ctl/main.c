@@ -1,0 +1,94 @@
+/* ballastctl: what operators and scripts ask of Ballast (DESIGN section 11). */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ctl/arguments.h"
+#include "ctl/command.h"
+#include "ctl/help.h"
+#include "ctl/output.h"
+#include "ctl/suggest.h"
+
+static int unknown_command(const char *typed, struct error *err)
+{
+    struct suggestion suggestion;
+    suggestion_init(&suggestion, typed);
+    for (size_t i = 0; i < command_count; i++)
+        suggestion_offer(&suggestion, commands[i].name);
+    if (suggestion.best)
+        return error_set(err, EX_USAGE, "unknown command '%s', did you mean '%s'?", typed,
+                         suggestion.best);
+    return error_set(err, EX_USAGE, "unknown command '%s'", typed);
+}
+
+static int run_command(const struct command *command, int argc, char **argv, struct output *out,
+                       struct error *err)
+{
+    struct arguments arguments;
+    int code = arguments_parse(command, argc, argv, &arguments, err);
+    if (!code && argument_given(&arguments, OPTION_HELP))
+        help_command(command, out);
+    else if (!code)
+        code = command->run(&arguments, out, err);
+    arguments_fini(&arguments);
+    if (code && *err->text)
+        error_prefix(err, "%s", command->name);
+    return code;
+}
+
+/* Sets *ret_command once it is known, for the hint after a usage error. */
+static int run(int argc, char **argv, struct output *out, const struct command **ret_command,
+               struct error *err)
+{
+    if (argc < 2)
+        return error_set(err, EX_USAGE, "COMMAND is missing");
+    const char *word = argv[1];
+    if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+        help_overview(out);
+        return 0;
+    }
+    if (!strcmp(word, "--version")) {
+        output_print(out, "ballastctl %s\n", BALLAST_VERSION);
+        return 0;
+    }
+    if (*word == '-')
+        return error_set(err, EX_USAGE, "unknown option %s: options follow the command", word);
+    const struct command *command = command_find(word);
+    if (!command)
+        return unknown_command(word, err);
+    *ret_command = command;
+    return run_command(command, argc - 1, argv + 1, out, err);
+}
+
+static void report(const struct error *err, int code, const struct command *command)
+{
+    if (*err->text) {
+        struct output complaint;
+        output_init(&complaint, stderr);
+        output_print(&complaint, "ballastctl: ");
+        output_safe(&complaint, err->text);
+        output_print(&complaint, "\n");
+    }
+    if (code == EX_USAGE)
+        fprintf(stderr, "Try 'ballastctl %s%s--help'.\n", command ? command->name : "",
+                command ? " " : "");
+}
+
+int main(int argc, char **argv)
+{
+    output_guard_descriptors();
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error value of the write */
+    struct output out;
+    output_init(&out, stdout);
+    struct error err = { 0 };
+    const struct command *command = NULL;
+    int code = run(argc, argv, &out, &command, &err);
+    struct error flush_error = { 0 };
+    int flush_code = output_flush(&out, &flush_error);
+    if (!code && flush_code) {
+        code = flush_code;
+        err = flush_error;
+    }
+    report(&err, code, command);
+    return code;
+}
