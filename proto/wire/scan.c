@@ -106,16 +106,34 @@ static const char *scan_value(struct cursor *cursor, uint32_t key_type,
     }
 }
 
+/*
+ * protobuf-c does not merge a message that is given twice as protobuf says it should, so that two
+ * readers could understand such a header differently. No writer writes one.
+ */
+static bool given_twice(const ProtobufCMessageDescriptor *type,
+                        const ProtobufCFieldDescriptor *field, uint64_t *given)
+{
+    if (!field || field->type != PROTOBUF_C_TYPE_MESSAGE ||
+        field->label == PROTOBUF_C_LABEL_REPEATED)
+        return false;
+    const uint64_t bit = UINT64_C(1) << (field - type->fields);
+    const bool before = *given & bit;
+    *given |= bit;
+    return before;
+}
+
 const char *wire_scan(const ProtobufCMessageDescriptor *type, const void *bytes, size_t count)
 {
     const unsigned char *start = bytes;
     struct cursor cursor = { start, start + count };
+    uint64_t key, given = 0;
     while (left(&cursor)) {
-        uint64_t key;
         if (!read_varint(&cursor, &key) || key > UINT32_MAX || key >> 3 == 0)
             return "the header holds a malformed field key";
         const ProtobufCFieldDescriptor *field =
             protobuf_c_message_descriptor_get_field(type, (unsigned)(key >> 3));
+        if (given_twice(type, field, &given))
+            return "the header gives a message inside it twice";
         const char *why = scan_value(&cursor, (uint32_t)(key & 7), field);
         if (why)
             return why;
