@@ -73,10 +73,9 @@ run_tests() {
     local dir=$1
     shift
     heading "test $dir"
-    local report=$root/$dir/ctest.xml
-    rm -f "$report"
-    ctest --test-dir "$dir" --output-on-failure --output-junit "$report" "$@" || true
-    count "$report"
+    rm -f "$dir/ctest.xml"
+    ctest --test-dir "$dir" --output-on-failure --output-junit ctest.xml "$@" || true
+    count "$dir/ctest.xml"
 }
 
 # test_preset PRESET DIR EXCLUDED-LABELS

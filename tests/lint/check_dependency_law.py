@@ -47,7 +47,7 @@ LIBRARIES = [
      ["proto", "client", "serve", "ctl"]),
     ("libsystemd", r"systemd/.*", ["serve", "observe", "main"]),
     ("libcyaml", r"cyaml/.*|yaml\.h", ["config"]),
-    ("sockets", r"sys/(socket|un|epoll|eventfd)\.h|netinet/.*|arpa/.*|netdb\.h|poll\.h",
+    ("sockets", r"sys/(socket|epoll|eventfd)\.h|netinet/.*|arpa/.*|netdb\.h|poll\.h",
      ["client", "serve", "observe", "main", "ctl"]),
     ("clocks", r"time\.h|sys/time\.h|sys/times\.h",
      ["client", "client/examples", "serve", "observe", "main", "ctl", "simulate"]),
