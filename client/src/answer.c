@@ -1,0 +1,329 @@
+#include "answer.h"
+
+#include <string.h>
+
+#include "ask.h"
+#include "clock.h"
+#include "session.h"
+
+#define FIRST_BACKOFF_MS 10
+#define BACKOFF_DOUBLINGS 16u
+
+static int64_t backoff_ns(const ballast_client *client, unsigned rebuffs)
+{
+    int64_t most = ask_deadline_ms(client);
+    int64_t ms = (int64_t)FIRST_BACKOFF_MS
+                 << (rebuffs < BACKOFF_DOUBLINGS ? rebuffs : BACKOFF_DOUBLINGS);
+    return (ms < most ? ms : most) * CLOCK_NS_PER_MS;
+}
+
+static void set_trouble(ballast_client *client, ballast_status status, const char *why)
+{
+    if (!why[0])
+        why = ballast_status_text(status);
+    problem_set(&client->session.trouble, status, "%s: %s", session_endpoint(client), why);
+}
+
+/* Every endpoint gets its chance, and a single one a second. */
+static bool corrupt_everywhere(const ballast_client *client, const struct request *request)
+{
+    size_t chances = client->options.endpoint_count;
+    return request->corrupt >= (chances < 2 ? 2 : chances);
+}
+
+static void count_corrupt(ballast_client *client, struct request *request, const char *why)
+{
+    request->corrupt++;
+    if (!corrupt_everywhere(client, request))
+        return;
+    request->state = REQUEST_FAILED;
+    problem_set(&request->problem, BALLAST_CORRUPT,
+                "every answer for step %llu was damaged, the last one, from %s: %s",
+                (unsigned long long)request->question.step, session_endpoint(client), why);
+}
+
+static void take_corrupt(ballast_client *client, struct request *request, const char *why)
+{
+    client->counters.corrupt++;
+    count_corrupt(client, request, why);
+    set_trouble(client, BALLAST_CORRUPT, why);
+    session_fail_over(client);
+}
+
+static void count_if_sent(ballast_client *client, struct request *request, void *context)
+{
+    const char *const *why = context;
+    if (request->state == REQUEST_SENT)
+        count_corrupt(client, request, *why);
+}
+
+/* A message that cannot be understood: it may have been the answer to anything in flight. */
+static void take_garbage(ballast_client *client, const char *why)
+{
+    client->counters.corrupt++;
+    session_each_request(client, count_if_sent, &why);
+    set_trouble(client, BALLAST_CORRUPT, why);
+    session_fail_over(client);
+}
+
+static bool is_known(uint32_t status)
+{
+    return strcmp(wire_status_name(status), "UNKNOWN") != 0;
+}
+
+/* The daemon will not have us, now or for good. */
+static void take_rejection(ballast_client *client, uint32_t status, const char *why)
+{
+    if (!is_known(status)) {
+        take_garbage(client, "it has a status that this version does not know");
+        return;
+    }
+    if (!wire_status_retryable(status)) {
+        session_drop(client, (ballast_status)status, why);
+        return;
+    }
+    set_trouble(client, (ballast_status)status, why);
+    session_fail_over(client);
+}
+
+/* Is this the job that the caller wants? Says why not in `problem`. */
+static bool job_fits(const ballast_client *client, const struct facts *facts,
+                     struct problem *problem)
+{
+    const struct options *options = &client->options;
+    if (options->job[0] && strcmp(options->job, facts->job.name) != 0)
+        problem_set(problem, BALLAST_WRONG_JOB, "it serves job '%s', not '%s'", facts->job.name,
+                    options->job);
+    else if (client->facts_known &&
+             memcmp(client->facts.job.digest, facts->job.digest, BALLAST_DIGEST_BYTES) != 0)
+        problem_set(problem, BALLAST_WRONG_JOB,
+                    "its configuration or corpus differs from that of the daemon asked first");
+    else if (options->dp_rank >= facts->job.dp)
+        problem_set(problem, BALLAST_OUT_OF_RANGE, "dp_rank is %u, but the job has dp %u",
+                    options->dp_rank, facts->job.dp);
+    else if (options->cp_rank >= facts->job.cp)
+        problem_set(problem, BALLAST_OUT_OF_RANGE, "cp_rank is %u, but the job has cp %u",
+                    options->cp_rank, facts->job.cp);
+    return problem->status == BALLAST_OK;
+}
+
+/* Sees to it that the order is verified before anything is delivered. */
+static void verify_order(ballast_client *client)
+{
+    const struct options *options = &client->options;
+    if (client->order_verified || client->check.state != REQUEST_FREE)
+        return;
+    if (options->first_step > 0) {
+        ask_start(client, &client->check, options->first_step - 1, 0, 0);
+        return;
+    }
+    client->order_verified =
+        memcmp(options->expected_digest, client->facts.job.digest, BALLAST_DIGEST_BYTES) == 0;
+    if (!client->order_verified)
+        session_fail(client, BALLAST_DIGEST,
+                     "%s: the digest of configuration and corpus is not the expected one: resume "
+                     "with the same files and settings",
+                     session_endpoint(client));
+}
+
+static void take_hello(ballast_client *client, const Ballast__V1__HelloReply *reply)
+{
+    if (reply->status != WIRE_OK) {
+        take_rejection(client, reply->status, reply->message);
+        return;
+    }
+    struct facts facts = facts_from(reply);
+    struct problem problem = { .status = BALLAST_OK };
+    if (!job_fits(client, &facts, &problem)) {
+        session_drop(client, problem.status, problem.text);
+        return;
+    }
+    if (client->facts_known && !facts_agree(&client->facts, &facts)) {
+        take_garbage(client, "it describes the same job differently");
+        return;
+    }
+    client->facts = facts;
+    client->facts_known = true;
+    client->session.state = SESSION_READY;
+    problem_clear(&client->session.trouble);
+    verify_order(client);
+}
+
+static void take_end(ballast_client *client, struct request *request)
+{
+    uint64_t end = request->question.step;
+    if (request == &client->check) {
+        session_fail(client, BALLAST_DIGEST,
+                     "%s: the data end before step %llu, whose digest is expected",
+                     session_endpoint(client), (unsigned long long)end);
+        return;
+    }
+    session_succeed(client);
+    if (end < client->end_step)
+        client->end_step = end;
+    if (request == &client->single)
+        request_free(request);
+    window_truncate(&client->window, client->end_step);
+}
+
+/* The server is well but cannot answer yet. TIMEOUT means that it has waited for us already. */
+static void take_patience(ballast_client *client, struct request *request,
+                          const Ballast__V1__Batch *batch, int64_t now_ns)
+{
+    session_succeed(client);
+    set_trouble(client, (ballast_status)batch->status, batch->message);
+    request->silences = 0;
+    if (batch->status != WIRE_TIMEOUT) {
+        request_again(request, now_ns + backoff_ns(client, request->rebuffs++));
+        return;
+    }
+    request->rebuffs = 0;
+    request_again(request, request->deadline_ns);
+}
+
+static void take_failure(ballast_client *client, struct request *request,
+                         const Ballast__V1__Batch *batch)
+{
+    if (!is_known(batch->status)) {
+        take_corrupt(client, request, "it has a status that this version does not know");
+        return;
+    }
+    session_succeed(client);
+    request->state = REQUEST_FAILED;
+    const char *why = batch->message[0] ? batch->message : wire_status_text(batch->status);
+    problem_set(&request->problem, (ballast_status)batch->status, "%s: step %llu: %s",
+                session_endpoint(client), (unsigned long long)request->question.step, why);
+}
+
+static void take_refusal(ballast_client *client, struct request *request,
+                         const Ballast__V1__Batch *batch, int64_t now_ns)
+{
+    switch (batch->status) {
+    case WIRE_TIMEOUT:
+    case WIRE_BUSY:
+        take_patience(client, request, batch, now_ns);
+        break;
+    case WIRE_IO_ERROR:
+        take_patience(client, request, batch, now_ns);
+        if (client->options.endpoint_count > 1)
+            session_fail_over(client);
+        break;
+    case WIRE_DRAINING:
+    case WIRE_WRONG_JOB:
+        take_rejection(client, batch->status, batch->message);
+        break;
+    default:
+        take_failure(client, request, batch);
+        break;
+    }
+}
+
+/* The digest that the caller expects was asked for; there is nothing to deliver. */
+static void take_check(ballast_client *client, const Ballast__V1__Batch *batch)
+{
+    client->order_verified =
+        memcmp(client->options.expected_digest, batch->digest.data, BALLAST_DIGEST_BYTES) == 0;
+    request_free(&client->check);
+    if (!client->order_verified)
+        session_fail(client, BALLAST_DIGEST,
+                     "%s: the digest of step %llu is not the expected one: the data order has "
+                     "changed since it was stored",
+                     session_endpoint(client), (unsigned long long)batch->step);
+}
+
+/* Takes header and frames when it keeps them. */
+static void take_content(ballast_client *client, struct request *request,
+                         struct wire_message *header, struct frames *frames)
+{
+    const Ballast__V1__Batch *batch = header->batch;
+    const char *why = reply_check(batch, frames, &request->question, &client->facts);
+    if (why) {
+        take_corrupt(client, request, why);
+        return;
+    }
+    if (!digests_agree(&client->digests, batch->step, batch->digest.data)) {
+        session_fail(client, BALLAST_DIGEST,
+                     "%s: its digest of step %llu differs from the one seen before: the daemons "
+                     "disagree on the data order",
+                     session_endpoint(client), (unsigned long long)batch->step);
+        return;
+    }
+    session_succeed(client);
+    if (request == &client->check) {
+        take_check(client, batch);
+        return;
+    }
+    request->reply.header = *header;
+    *header = (struct wire_message){ 0 };
+    frames_move(&request->reply.frames, frames);
+    request->state = REQUEST_READY;
+}
+
+struct search {
+    uint64_t id;
+    struct request *found;
+};
+
+static void match(ballast_client *client, struct request *request, void *context)
+{
+    (void)client;
+    struct search *search = context;
+    if (request->state == REQUEST_SENT && request->id == search->id)
+        search->found = request;
+}
+
+static void take_batch(ballast_client *client, struct wire_message *header, struct frames *frames,
+                       int64_t now_ns)
+{
+    struct search search = { .id = header->batch->request };
+    session_each_request(client, match, &search);
+    /* Late, or a duplicate, or for a place that ballast_seek has left. */
+    if (!search.found)
+        return;
+    if (header->batch->status == WIRE_END)
+        take_end(client, search.found);
+    else if (header->batch->status == WIRE_OK)
+        take_content(client, search.found, header, frames);
+    else
+        take_refusal(client, search.found, header->batch, now_ns);
+}
+
+static void dispatch(ballast_client *client, struct wire_message *header, struct frames *frames,
+                     int64_t now_ns)
+{
+    enum session_state state = client->session.state;
+    switch (header->type) {
+    case WIRE_HELLO_REPLY:
+        if (state == SESSION_GREETING)
+            take_hello(client, header->hello_reply);
+        break;
+    case WIRE_BATCH:
+        if (state == SESSION_READY)
+            take_batch(client, header, frames, now_ns);
+        break;
+    case WIRE_REFUSAL:
+        take_rejection(client, header->refusal->status, header->refusal->message);
+        break;
+    default:
+        take_garbage(client, "it is no answer");
+        break;
+    }
+}
+
+void answer_take(ballast_client *client, struct frames *frames, int64_t now_ns)
+{
+    client->session.heard_ns = now_ns;
+    client->counters.bytes += frames->bytes;
+    struct wire_message header = { 0 };
+    const char *why;
+    enum wire_status status = wire_decode(frames_data(frames, 0), frames_size(frames, 0),
+                                          WIRE_MAX_REPLY_BYTES, &header, &why);
+    if (status == WIRE_OK)
+        dispatch(client, &header, frames, now_ns);
+    else if (status == WIRE_BAD_VERSION)
+        session_drop(client, BALLAST_BAD_VERSION, "it speaks another version of the protocol");
+    else
+        take_garbage(client, why);
+    wire_message_free(&header);
+    frames_close(frames);
+}

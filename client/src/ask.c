@@ -1,0 +1,115 @@
+#include "ask.h"
+
+#include <errno.h>
+
+#include "clock.h"
+#include "session.h"
+
+static Ballast__V1__Rank rank_of(const ballast_client *client)
+{
+    Ballast__V1__Rank rank = BALLAST__V1__RANK__INIT;
+    rank.dp = client->options.dp_rank;
+    rank.cp = client->options.cp_rank;
+    rank.pp = client->options.pp_rank;
+    rank.tp = client->options.tp_rank;
+    return rank;
+}
+
+int ask_hello(ballast_client *client)
+{
+    Ballast__V1__Rank rank = rank_of(client);
+    Ballast__V1__Hello hello = BALLAST__V1__HELLO__INIT;
+    hello.job = client->options.job;
+    hello.client = client->name;
+    hello.rank = &rank;
+    hello.incarnation = client->incarnation;
+    return link_send(&client->session.link, &hello.base);
+}
+
+static int ask_ack(ballast_client *client)
+{
+    Ballast__V1__Rank rank = rank_of(client);
+    Ballast__V1__Ack ack = BALLAST__V1__ACK__INIT;
+    ack.step = client->ack_step;
+    ack.rank = &rank;
+    return link_send(&client->session.link, &ack.base);
+}
+
+uint32_t ask_deadline_ms(const ballast_client *client)
+{
+    return client->options.retry_ms / 2;
+}
+
+static int ask_batch(ballast_client *client, const struct request *request)
+{
+    Ballast__V1__GetBatch get = BALLAST__V1__GET_BATCH__INIT;
+    get.request = request->id;
+    get.step = request->question.step;
+    get.microbatch = request->question.microbatch;
+    get.cp_rank = request->question.cp_rank;
+    get.parts = request->question.parts;
+    get.deadline_ms = ask_deadline_ms(client);
+    get.job_digest.data = client->facts.job.digest;
+    get.job_digest.len = BALLAST_DIGEST_BYTES;
+    return link_send(&client->session.link, &get.base);
+}
+
+void ask_start(ballast_client *client, struct request *request, uint64_t step, uint32_t slot,
+               uint32_t parts)
+{
+    const struct question question = {
+        .step = step,
+        .microbatch = client->options.dp_rank * client->facts.job.microbatches + slot,
+        .cp_rank = client->options.cp_rank,
+        .parts = parts,
+    };
+    request_start(request, ++client->next_id, &question);
+}
+
+static void extend_window(ballast_client *client)
+{
+    struct place place;
+    struct request *request;
+    while ((request = window_extend(&client->window, client->options.prefetch, client->end_step,
+                                    client->facts.job.microbatches, &place)))
+        ask_start(client, request, place.step, place.slot, PARTS_ALL);
+}
+
+/* A link that takes no more is tried again when it can; any other refusal ends the connection. */
+static bool sent(ballast_client *client, int error)
+{
+    if (error == 0)
+        return true;
+    if (error != EAGAIN) {
+        problem_set(&client->session.trouble, BALLAST_SYSTEM, "%s: cannot send: %s",
+                    session_endpoint(client), zmq_strerror(error));
+        session_fail_over(client);
+    }
+    client->session.blocked = true;
+    return false;
+}
+
+static void send_if_due(ballast_client *client, struct request *request, void *context)
+{
+    int64_t now_ns = *(const int64_t *)context;
+    if (request->state != REQUEST_DUE || request->when_ns > now_ns || client->session.blocked)
+        return;
+    bool again = request->sent_before;
+    if (!sent(client, ask_batch(client, request)))
+        return;
+    client->counters.requests++;
+    client->counters.retries += again;
+    request_sent(request, now_ns, ask_deadline_ms(client));
+}
+
+void ask_all(ballast_client *client, int64_t now_ns)
+{
+    if (client->session.state != SESSION_READY)
+        return;
+    client->session.blocked = false;
+    if (client->ack_due && sent(client, ask_ack(client)))
+        client->ack_due = false;
+    if (client->window_open)
+        extend_window(client);
+    session_each_request(client, send_if_due, &now_ns);
+}

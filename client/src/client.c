@@ -1,0 +1,118 @@
+#include "client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "await.h"
+#include "clock.h"
+#include "session.h"
+#include "wire/text.h"
+
+/* Host name and process, for operators. */
+static void name_client(ballast_client *client)
+{
+    char host[128] = "";
+    if (gethostname(host, sizeof host) != 0 || !host[0])
+        snprintf(host, sizeof host, "unknown");
+    host[sizeof host - 1] = '\0';
+    snprintf(client->name, sizeof client->name, "%s:%ld", host, (long)getpid());
+    wire_text_clean(client->name, WIRE_MAX_TEXT_BYTES);
+}
+
+/* Differs for every start of the same rank; no security rests on it. */
+static uint64_t new_incarnation(void)
+{
+    uint64_t incarnation;
+    if (getrandom(&incarnation, sizeof incarnation, GRND_NONBLOCK) == sizeof incarnation)
+        return incarnation;
+    return (uint64_t)clock_ns() ^ (uint64_t)getpid() << 40;
+}
+
+static ballast_status open_context(ballast_client *client)
+{
+    client->context = zmq_ctx_new();
+    if (!client->context)
+        return errno == ENOMEM ? BALLAST_NO_MEMORY : BALLAST_SYSTEM;
+    zmq_ctx_set(client->context, ZMQ_BLOCKY, 0);
+    return BALLAST_OK;
+}
+
+static ballast_status set_up(ballast_client *client, const ballast_options *options)
+{
+    ballast_status status = options_read(options, &client->options);
+    if (status != BALLAST_OK)
+        return status;
+    client->incarnation = new_incarnation();
+    client->end_step = UINT64_MAX;
+    client->order_verified = !client->options.digest_expected;
+    name_client(client);
+    window_seek(&client->window, client->options.first_step);
+    status = open_context(client);
+    return status == BALLAST_OK ? session_open(client) : status;
+}
+
+ballast_status ballast_open(const ballast_options *options, ballast_client **ret_client)
+{
+    ballast_client *client = calloc(1, sizeof *client);
+    if (!client)
+        return BALLAST_NO_MEMORY;
+    ballast_status status = set_up(client, options);
+    if (status != BALLAST_OK) {
+        ballast_close(client);
+        return status;
+    }
+    *ret_client = client;
+    return BALLAST_OK;
+}
+
+void ballast_close(ballast_client *client)
+{
+    if (!client)
+        return;
+    session_close(client);
+    /* Nothing lingers, so this waits for ZeroMQ's own thread to end and no longer. */
+    while (client->context && zmq_ctx_term(client->context) != 0 && zmq_errno() == EINTR)
+        continue;
+    options_fini(&client->options);
+    free(client);
+}
+
+const char *ballast_message(const ballast_client *client)
+{
+    return client->last.text;
+}
+
+static ballast_status look_for_facts(ballast_client *client, void *context)
+{
+    (void)context;
+    return client->facts_known ? BALLAST_OK : BALLAST_TIMEOUT;
+}
+
+ballast_status ballast_get_job(ballast_client *client, int timeout_ms, ballast_job *ret_job)
+{
+    if (timeout_ms < 0)
+        return problem_set(&client->last, BALLAST_INVALID, "timeout_ms is negative");
+    if (!client->facts_known) {
+        ballast_status status = await(client, timeout_ms, look_for_facts, NULL);
+        if (status != BALLAST_OK)
+            return status;
+    }
+    *ret_job = client->facts.job;
+    return BALLAST_OK;
+}
+
+ballast_status ballast_ack(ballast_client *client, uint64_t step)
+{
+    client->ack_step = step;
+    client->ack_due = true;
+    session_pump(client);
+    return BALLAST_OK;
+}
+
+void ballast_get_counters(const ballast_client *client, ballast_counters *ret_counters)
+{
+    *ret_counters = client->counters;
+}

@@ -1,0 +1,131 @@
+#include "options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/limits.h"
+
+#define VERSION 1
+#define DEFAULT_PREFETCH 4
+#define DEFAULT_RETRY_MS 1000
+#define LEAST_RETRY_MS 10
+#define MOST_RETRY_MS WIRE_MAX_DEADLINE_MS
+#define MOST_ENDPOINTS 1024
+#define ALIGNMENT 64
+
+static void *default_allocate(void *context, size_t bytes)
+{
+    (void)context;
+    if (bytes > SIZE_MAX - ALIGNMENT)
+        return NULL;
+    return aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+}
+
+static void default_release(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
+static bool in_range(const ballast_options *given)
+{
+    if (given->size < sizeof *given || given->version != VERSION)
+        return false;
+    if (!given->endpoints || given->first_step > OPTIONS_MAX_STEP)
+        return false;
+    if (given->prefetch > OPTIONS_MAX_PREFETCH)
+        return false;
+    if (given->retry_ms && (given->retry_ms < LEAST_RETRY_MS || given->retry_ms > MOST_RETRY_MS))
+        return false;
+    if (given->job && strnlen(given->job, WIRE_MAX_NAME_BYTES + 1) > WIRE_MAX_NAME_BYTES)
+        return false;
+    return !given->allocator || (given->allocator->allocate && given->allocator->release);
+}
+
+/* Enough to tell a typing error from an address: ZeroMQ checks the rest when it connects. */
+static bool endpoint_plausible(const char *endpoint)
+{
+    if (strncmp(endpoint, "ipc://", 6) == 0)
+        return endpoint[6];
+    if (strncmp(endpoint, "tcp://", 6) != 0)
+        return false;
+    const char *colon = strrchr(endpoint + 6, ':');
+    return colon && colon > endpoint + 6 && colon[1] &&
+           colon[1 + strspn(colon + 1, "0123456789")] == '\0';
+}
+
+static ballast_status add_endpoint(struct options *options, const char *text, size_t bytes)
+{
+    char *endpoint = strndup(text, bytes);
+    if (!endpoint)
+        return BALLAST_NO_MEMORY;
+    options->endpoints[options->endpoint_count++] = endpoint;
+    return endpoint_plausible(endpoint) ? BALLAST_OK : BALLAST_INVALID;
+}
+
+static ballast_status split_endpoints(const char *list, struct options *options)
+{
+    size_t count = 1;
+    for (const char *at = list; *at; at++)
+        count += *at == ',';
+    if (count > MOST_ENDPOINTS)
+        return BALLAST_INVALID;
+    options->endpoints = calloc(count, sizeof *options->endpoints);
+    if (!options->endpoints)
+        return BALLAST_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        list += strspn(list, " ");
+        size_t bytes = strcspn(list, ",");
+        size_t trimmed = bytes;
+        while (trimmed > 0 && list[trimmed - 1] == ' ')
+            trimmed--;
+        ballast_status status = add_endpoint(options, list, trimmed);
+        if (status != BALLAST_OK)
+            return status;
+        list += bytes + 1;
+    }
+    return BALLAST_OK;
+}
+
+static ballast_status copy_strings(const ballast_options *given, struct options *options)
+{
+    options->job = strdup(given->job ? given->job : "");
+    if (!options->job)
+        return BALLAST_NO_MEMORY;
+    return split_endpoints(given->endpoints, options);
+}
+
+ballast_status options_read(const ballast_options *given, struct options *ret_options)
+{
+    *ret_options = (struct options){ .endpoints = NULL };
+    if (!given || !in_range(given))
+        return BALLAST_INVALID;
+    *ret_options = (struct options){
+        .dp_rank = given->dp_rank,
+        .cp_rank = given->cp_rank,
+        .pp_rank = given->pp_rank,
+        .tp_rank = given->tp_rank,
+        .first_step = given->first_step,
+        .prefetch = given->prefetch ? given->prefetch : DEFAULT_PREFETCH,
+        .retry_ms = given->retry_ms ? given->retry_ms : DEFAULT_RETRY_MS,
+        .digest_expected = given->expected_digest,
+        .allocator = { .allocate = default_allocate, .release = default_release },
+    };
+    if (given->expected_digest)
+        memcpy(ret_options->expected_digest, given->expected_digest, BALLAST_DIGEST_BYTES);
+    if (given->allocator)
+        ret_options->allocator = *given->allocator;
+    ballast_status status = copy_strings(given, ret_options);
+    if (status != BALLAST_OK)
+        options_fini(ret_options);
+    return status;
+}
+
+void options_fini(struct options *options)
+{
+    for (size_t i = 0; i < options->endpoint_count; i++)
+        free(options->endpoints[i]);
+    free(options->endpoints);
+    free(options->job);
+    *options = (struct options){ .endpoints = NULL };
+}

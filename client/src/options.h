@@ -1,0 +1,32 @@
+/* The caller's options, checked, copied and with every default filled in. */
+#ifndef BALLAST_CLIENT_OPTIONS_H
+#define BALLAST_CLIENT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ballast/ballast.h"
+
+#define OPTIONS_MAX_PREFETCH 64u
+#define OPTIONS_MAX_STEP ((uint64_t)INT64_MAX)
+
+struct options {
+    uint32_t dp_rank, cp_rank, pp_rank, tp_rank;
+    char **endpoints; /* in the order given, at least one */
+    size_t endpoint_count;
+    char *job; /* "": any */
+    uint64_t first_step;
+    uint32_t prefetch, retry_ms;
+    bool digest_expected;
+    uint8_t expected_digest[BALLAST_DIGEST_BYTES];
+    ballast_allocator allocator;
+};
+
+/* BALLAST_INVALID or BALLAST_NO_MEMORY; *ret_options is then left zeroed. */
+ballast_status options_read(const ballast_options *given, struct options *ret_options);
+
+/* A zeroed struct is accepted, and left behind. */
+void options_fini(struct options *options);
+
+#endif

@@ -1,0 +1,41 @@
+#include "request.h"
+
+#include "clock.h"
+
+/* Silence doubles the patience up to this power: a frame may take longer than we thought. */
+#define MOST_DOUBLINGS 5u
+
+void request_start(struct request *request, uint64_t id, const struct question *question)
+{
+    *request = (struct request){ .state = REQUEST_DUE, .id = id, .question = *question };
+}
+
+void request_again(struct request *request, int64_t when_ns)
+{
+    request->state = REQUEST_DUE;
+    request->when_ns = when_ns;
+}
+
+void request_sent(struct request *request, int64_t now_ns, uint32_t deadline_ms)
+{
+    int64_t deadline = deadline_ms * CLOCK_NS_PER_MS;
+    unsigned doublings = request->silences < MOST_DOUBLINGS ? request->silences : MOST_DOUBLINGS;
+    request->state = REQUEST_SENT;
+    request->sent_before = true;
+    request->deadline_ns = now_ns + deadline;
+    /* The server has one deadline to answer in, the network another to bring the answer. */
+    request->when_ns = request->deadline_ns + deadline * (INT64_C(1) << doublings);
+}
+
+void request_retry(struct request *request)
+{
+    problem_clear(&request->problem);
+    request->corrupt = request->silences = request->rebuffs = 0;
+    request_again(request, 0);
+}
+
+void request_free(struct request *request)
+{
+    reply_close(&request->reply);
+    request->state = REQUEST_FREE;
+}
