@@ -23,8 +23,9 @@ static int check_source(const struct document *document, const struct config *co
                         struct error *err)
 {
     const char *name = config->sources[index].name;
-    char path[DOCUMENT_PATH_BYTES], quoted[80];
+    char path[DOCUMENT_PATH_BYTES], format[DOCUMENT_PATH_BYTES], quoted[80];
     snprintf(path, sizeof path, "sources[%zu].name", index);
+    snprintf(format, sizeof format, "sources[%zu].format", index);
     if (name[strspn(name, NAME_CHARACTERS)])
         return document_complain(document, path, err,
                                  "found %s, expected letters, digits, '.', '_' and '-' only",
@@ -36,10 +37,9 @@ static int check_source(const struct document *document, const struct config *co
                                      "its own name",
                                      name, i);
     if (config->sources[index].format == SOURCE_MEGATRON && !config->vocab_size)
-        return document_complain(document, "vocab_size", err,
-                                 "missing or 0, but source '%s' is megatron: write for example "
-                                 "vocab_size: 50257",
-                                 name);
+        return document_complain(document, format, err,
+                                 "megatron sources need vocab_size, found none: write for example "
+                                 "vocab_size: 50257 at the top level");
     return 0;
 }
 
@@ -182,8 +182,8 @@ static int check_serve(const struct document *document, const struct serve_optio
     if (!status)
         status = check_endpoint(document, "serve.admin", serve->admin, err);
     if (!status && !strcmp(serve->endpoint, serve->admin))
-        status = document_complain(document, "serve.admin", err,
-                                   "the same as serve.endpoint, expected a socket of its own");
+        status = document_complain(document, "serve", err,
+                                   "endpoint and admin are the same, expected two sockets");
     return status;
 }
 

@@ -207,6 +207,13 @@ const char *document_quote(const char *string, char *text, size_t bytes)
     return text;
 }
 
+static const char *list_length(const yaml_node_t *node, char *text, size_t bytes)
+{
+    long count = (long)(node->data.sequence.items.top - node->data.sequence.items.start);
+    snprintf(text, bytes, "a list of %ld value%s", count, count == 1 ? "" : "s");
+    return text;
+}
+
 const char *document_found(const struct document *document, struct place place, char *text,
                            size_t bytes)
 {
@@ -214,13 +221,13 @@ const char *document_found(const struct document *document, struct place place, 
     if (!node || (node->type == YAML_SCALAR_NODE && !node->data.scalar.length))
         return "nothing";
     if (node->type == YAML_SEQUENCE_NODE)
-        return "a list";
+        return list_length(node, text, bytes);
     if (node->type == YAML_MAPPING_NODE)
         return "a mapping";
     return document_quote((const char *)node->data.scalar.value, text, bytes);
 }
 
-/* The override that made `node`, or override_count. */
+/* The override that made `node`, or override_count: the file or, after all others, a default. */
 static size_t origin(const struct document *document, int node)
 {
     size_t i = 0;
@@ -242,8 +249,11 @@ static int complain(const struct document *document, struct place place, const c
         return error_set(err, EX_CONFIG, "%s, --set %s=%s: %s%s%s", document->name, key, value,
                          path, colon, text);
     }
+    bool standard = place.value >= document->override_nodes[document->override_count];
+    if (standard)
+        return error_set(err, EX_CONFIG, "%s: %s%s%s", document->name, path, colon, text);
     const yaml_node_t *node = document_node(document, place.key ? place.key : place.value);
-    size_t line = node ? node->start_mark.line + 1 : 1;
+    size_t line = node->start_mark.line + 1;
     return error_set(err, EX_CONFIG, "%s:%zu: %s%s%s", document->name, line, path, colon, text);
 }
 

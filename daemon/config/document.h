@@ -73,7 +73,7 @@ int document_write(const struct document *document, bool quoted, FILE *file, str
 /* Text of at most `bytes` - 1 bytes that shows a string in an error: quoted, cut, one line. */
 const char *document_quote(const char *string, char *text, size_t bytes);
 
-/* What stands at `place`, for an error: `"0"`, `a list`, `a mapping`, `nothing`. */
+/* What stands at `place`, for an error: `"0"`, `a list of 2 values`, `a mapping`, `nothing`. */
 const char *document_found(const struct document *document, struct place place, char *text,
                            size_t bytes);
 

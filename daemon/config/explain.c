@@ -118,8 +118,7 @@ static int explain_value(const struct document *document, const struct refusal *
     join_path(refusal, inside, path, sizeof path);
     struct place place = document_find(document, path);
     return document_complain(document, path, err, "found %s, expected %s",
-                             whole_list ? "a list of another length"
-                                        : document_found(document, place, found, sizeof found),
+                             document_found(document, place, found, sizeof found),
                              schema_expected(path, expected, sizeof expected));
 }
 

@@ -13,6 +13,7 @@ const struct key_rule key_rules[] = {
     { .path = "seed", .max = UINT64_MAX, .standard = "0" },
     { .path = "sources",
       .example = "sources: [{ name: web, format: megatron, paths: [web-*.idx] }]" },
+    { .path = "sources[]" },
     { .path = "sources[].name", .example = "name: web" },
     { .path = "sources[].format", .example = "format: megatron" },
     { .path = "sources[].paths", .example = "paths: [web-*.idx]" },

@@ -233,20 +233,20 @@ const char *schema_expected(const char *path, char *text, size_t bytes)
 {
     const cyaml_schema_value_t *value = schema_find(path);
     const struct key_rule *rule = key_rule_find(path);
-    FILE *file = fmemopen(text, bytes, "w");
+    FILE *file = value && rule ? fmemopen(text, bytes, "w") : NULL;
     if (!file)
         return "another value";
-    if (value && (rule || !*path))
-        expect(file, value, rule);
+    expect(file, value, rule);
     fclose(file);
+    text[bytes - 1] = 0;
     return text;
 }
 
 const char *schema_keys(const char *path, char *text, size_t bytes)
 {
     const cyaml_schema_value_t *value = schema_find(path);
-    FILE *file = fmemopen(text, bytes, "w");
-    if (!file || !value || value->type != CYAML_MAPPING)
+    FILE *file = value && value->type == CYAML_MAPPING ? fmemopen(text, bytes, "w") : NULL;
+    if (!file)
         return "none";
     size_t count = 0;
     while (value->mapping.fields[count].key)
@@ -256,5 +256,6 @@ const char *schema_keys(const char *path, char *text, size_t bytes)
         fputs(value->mapping.fields[i].key, file);
     }
     fclose(file);
+    text[bytes - 1] = 0;
     return text;
 }

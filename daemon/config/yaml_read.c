@@ -188,7 +188,7 @@ int yaml_read(const char *text, size_t bytes, yaml_document_t *ret_document,
               struct yaml_fault *fault)
 {
     if (bytes > YAML_READ_MAX_BYTES)
-        return refuse(fault, EX_CONFIG, 0, "%zu bytes long, expected at most %u", bytes,
+        return refuse(fault, EX_CONFIG, 0, "longer than %u bytes, which no configuration is",
                       YAML_READ_MAX_BYTES);
     int status = check_events(text, bytes, fault);
     if (status)
