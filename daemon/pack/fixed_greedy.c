@@ -26,6 +26,7 @@ struct fixed_greedy {
     struct pack_shape shape;
     uint32_t window;       /* global batches packed together */
     uint64_t most_carried; /* tokens; above it a window takes nothing new */
+    uint64_t most_delay;   /* steps; after it a piece goes first */
 
     struct pieces pool; /* carried over from the last window, then this window's */
     struct pieces rest; /* at most one: what the window's last cut left over */
@@ -73,6 +74,7 @@ static int greedy_open(const struct pack_shape *shape, const struct pack_options
     greedy->room = shape->window;
     greedy->most_carried =
         (uint64_t)options->max_waiting_steps * shape->microbatches * shape->window;
+    greedy->most_delay = (uint64_t)options->max_waiting_steps * options->window;
     greedy->bins = calloc(bins, sizeof *greedy->bins);
     greedy->ranks = calloc(bins, sizeof *greedy->ranks);
     if (!greedy->bins || !greedy->ranks) {
@@ -167,24 +169,59 @@ static void rank_by_work(struct fixed_greedy *greedy, uint32_t bins)
         greedy->groups[i] = greedy->ranks[greedy->groups[i]];
 }
 
-/* Places the pool into `bins` bins: `ready` gets what fits, `pool` keeps the rest. */
-static int fill_bins(struct fixed_greedy *greedy, uint32_t bins, struct error *err)
+/* Pieces that have waited this long go first, or short ones could wait for ever. */
+static bool overdue(const struct fixed_greedy *greedy, const struct piece *piece, uint64_t now)
 {
-    struct piece *items = pieces_first(&greedy->pool);
-    size_t count = greedy->pool.count, kept = 0;
-    if (!grow(greedy->groups, &greedy->group_capacity, count))
-        return error_memory(err, "packing");
+    return now - piece->arrived >= greedy->most_delay;
+}
+
+static uint64_t latest_arrival(const struct pieces *pieces)
+{
+    uint64_t latest = 0;
+    for (size_t i = 0; i < pieces->count; i++)
+        if (pieces_first(pieces)[i].arrived > latest)
+            latest = pieces_first(pieces)[i].arrived;
+    return latest;
+}
+
+static uint32_t place(struct fixed_greedy *greedy, uint32_t bins, uint32_t length)
+{
+    uint32_t b = lightest_with_room(greedy, bins, length);
+    if (b != GROUP_NONE) {
+        greedy->bins[b].tokens += length;
+        greedy->bins[b].work += (uint64_t)length * length;
+    }
+    return b;
+}
+
+/* Gives every piece of the sorted pool a bin, or none. */
+static void fill_bins(struct fixed_greedy *greedy, uint32_t bins)
+{
+    const struct piece *items = pieces_first(&greedy->pool);
+    size_t count = greedy->pool.count;
+    uint64_t now = latest_arrival(&greedy->pool);
     for (uint32_t b = 0; b < bins; b++)
         greedy->bins[b] = (struct bin){ .index = b };
-    for (size_t i = 0; i < count; i++) {
-        uint32_t b = lightest_with_room(greedy, bins, items[i].length);
-        if (b == GROUP_NONE) {
+    for (size_t i = 0; i < count; i++)
+        if (overdue(greedy, &items[i], now))
+            greedy->groups[i] = place(greedy, bins, items[i].length);
+    for (size_t i = 0; i < count; i++)
+        if (!overdue(greedy, &items[i], now))
+            greedy->groups[i] = place(greedy, bins, items[i].length);
+}
+
+/* Moves what has a bin from the pool to `ready`. */
+static int take_placed(struct fixed_greedy *greedy, struct error *err)
+{
+    struct piece *items = pieces_first(&greedy->pool);
+    size_t kept = 0;
+    pieces_clear(&greedy->ready);
+    for (size_t i = 0; i < greedy->pool.count; i++) {
+        if (greedy->groups[i] == GROUP_NONE) {
             items[kept++] = items[i];
             continue;
         }
-        greedy->bins[b].tokens += items[i].length;
-        greedy->bins[b].work += (uint64_t)items[i].length * items[i].length;
-        greedy->groups[greedy->ready.count] = b;
+        greedy->groups[greedy->ready.count] = greedy->groups[i];
         int status = pieces_push(&greedy->ready, &items[i], err);
         if (status)
             return status;
@@ -210,11 +247,14 @@ static int pack_window(struct fixed_greedy *greedy, bool draining, struct error 
     if (status)
         return status;
     uint32_t bins = bins_wanted(greedy, draining);
-    pieces_clear(&greedy->ready);
-    status =
-        longest_first_sort(&greedy->sort, pieces_first(&greedy->pool), greedy->pool.count, err);
-    if (status == 0)
-        status = fill_bins(greedy, bins, err);
+    size_t count = greedy->pool.count;
+    if (!grow(greedy->groups, &greedy->group_capacity, count))
+        return error_memory(err, "packing");
+    status = longest_first_sort(&greedy->sort, pieces_first(&greedy->pool), count, err);
+    if (status)
+        return status;
+    fill_bins(greedy, bins);
+    status = take_placed(greedy, err);
     if (status)
         return status;
     rank_by_work(greedy, bins);

@@ -25,7 +25,8 @@ struct pack_options {
     uint32_t window;              /* `fixed-greedy`: global batches packed together, >= 1 */
     uint64_t *outlier_thresholds; /* `wlb`: tokens, rising, at most PACK_MAX_THRESHOLDS */
     unsigned outlier_threshold_count;
-    uint32_t max_waiting_steps; /* intake pauses while more than this many global batches wait */
+    uint32_t max_waiting_steps; /* intake pauses while more global batches than this wait, and
+                                   `fixed-greedy` puts pieces first that waited that many windows */
 };
 
 /* The frame a step is packed into. */

@@ -2,9 +2,10 @@
  * `wlb`, the paper's Algorithm 1 (PAPER.md): outliers wait in queues by length until N of them are
  * there, one for each micro-batch; then longest first into the micro-batch of least workload.
  *
- * Where the paper is silent: at the end of data every queue is released at once; a piece as long as
- * S_max goes into an empty micro-batch; intake pauses while max_waiting_steps global batches wait,
- * which only thresholds far too low, or S_max = S, ever reach.
+ * Where the paper is silent: what is left over counts towards the next step's intake, so that it
+ * cannot pile up; at the end of data every queue is released at once; a piece as long as S_max goes
+ * into an empty micro-batch; intake pauses while more than max_waiting_steps global batches wait,
+ * which only thresholds far too low ever reach.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +108,8 @@ static uint64_t waiting_tokens(const struct wlb *wlb)
 static bool wlb_wants(const void *state)
 {
     const struct wlb *wlb = state;
-    return wlb->intake < (uint64_t)wlb->shape.microbatches * wlb->shape.window &&
+    uint64_t at_hand = wlb->left.tokens + wlb->intake;
+    return at_hand < (uint64_t)wlb->shape.microbatches * wlb->shape.window &&
            waiting_tokens(wlb) <= wlb->most_waiting;
 }
 
