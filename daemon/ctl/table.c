@@ -103,16 +103,17 @@ void table_styled(struct table *table, enum style style, const char *format, ...
 static void print_cell(const struct table *table, size_t column, const char *text, enum style style,
                        struct output *out)
 {
-    unsigned width = text_width(text);
-    int padding = (int)(table->widths[column] - width);
+    bool last = column + 1 == table->column_count;
     bool right = table->columns[column].align == ALIGN_RIGHT;
-    output_print(out, "%*s", (column ? GAP : 0) + (right ? padding : 0), "");
+    int padding = (int)(table->widths[column] - text_width(text));
+    if (!last || *text)
+        output_print(out, "%*s", (column ? GAP : 0) + (right ? padding : 0), "");
     if (style != STYLE_PLAIN)
         output_style(out, style);
     output_safe(out, text);
     if (style != STYLE_PLAIN)
         output_style(out, STYLE_PLAIN);
-    if (column + 1 == table->column_count)
+    if (last)
         output_print(out, "\n");
     else if (!right)
         output_print(out, "%*s", padding, "");
