@@ -1,0 +1,235 @@
+/*
+ * Over random corpora, layouts, policies and shardings: nothing is lost or repeated, caps hold,
+ * every token is on one rank, and plans are the same from any saved state.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/permutation.h"
+#include "plan/plan.h"
+#include "support/length_job.h"
+
+struct draw {
+    uint64_t seed, count;
+};
+
+static uint32_t draw(struct draw *from, uint32_t least, uint32_t most)
+{
+    return least + (uint32_t)(mix_keys(from->seed, from->count++) % (most - least + 1));
+}
+
+static const char *pick(struct draw *from, const char *const *names, uint32_t count)
+{
+    return names[draw(from, 0, count - 1)];
+}
+
+#define MOST_YAML 1024
+
+static void random_yaml(struct draw *from, char yaml[MOST_YAML])
+{
+    static const char *const policies[] = { "plain", "fixed-greedy", "wlb", "wlb" };
+    static const char *const strategies[] = { "per-sequence", "per-document", "adaptive" };
+    static const char *const longs[] = { "split", "split", "truncate", "drop" };
+    static const char *const lasts[] = { "serve", "serve", "drop" };
+    uint32_t window = draw(from, 1, 400);
+    uint32_t most = window + draw(from, 0, 2) * window / 2;
+    uint32_t low = draw(from, 1, window), high = low + draw(from, 1, window);
+    char thresholds[64];
+    if (draw(from, 0, 1))
+        snprintf(thresholds, sizeof thresholds, "[%u, %u]", low, high);
+    else
+        snprintf(thresholds, sizeof thresholds, "[%u]", low);
+    snprintf(yaml, MOST_YAML,
+             "seed: %u\ncontext_window: %u\nmax_sequence_length: %u\nlong_documents: %s\n"
+             "last_step: %s\nparallel: { dp: %u, cp: %u, microbatches: %u }\n"
+             "packing: { policy: %s, window: %u, outlier_thresholds: %s, max_waiting_steps: %u }\n"
+             "sharding: { strategy: %s, tile: %u, pad_to_multiple: %u }\n",
+             draw(from, 0, 1000), window, most, pick(from, longs, 4), pick(from, lasts, 3),
+             draw(from, 1, 3), draw(from, 1, 6), draw(from, 1, 5), pick(from, policies, 4),
+             draw(from, 1, 4), thresholds, draw(from, 3, 9), pick(from, strategies, 3),
+             1u << draw(from, 0, 8), draw(from, 1, 9));
+}
+
+static struct length_job random_job(struct draw *from, uint32_t **ret_lengths, uint32_t epochs,
+                                    char yaml[MOST_YAML])
+{
+    random_yaml(from, yaml);
+    size_t count = draw(from, 1, 400);
+    uint32_t most = 1u << draw(from, 0, 10);
+    *ret_lengths = heavy_tailed_lengths(from->seed, count, most);
+    if (draw(from, 0, 3) == 0) /* all alike */
+        for (size_t i = 0; i < count; i++)
+            (*ret_lengths)[i] = most;
+    size_t half = count > 1 ? count / 2 : 1;
+    struct length_source sources[] = { { "a", 1, epochs, *ret_lengths, half },
+                                       { "b", draw(from, 1, 9), epochs, *ret_lengths + half,
+                                         count - half } };
+    return length_job_open(yaml, sources, count > 1 ? 2 : 1);
+}
+
+/* Tokens of each document that were served, as a byte a token. */
+struct ledger {
+    const struct corpus *corpus;
+    unsigned char **tokens; /* [source] one byte for every token of the source, in order */
+    uint64_t **starts;      /* [source][document] */
+};
+
+static struct ledger ledger_new(const struct corpus *corpus)
+{
+    struct ledger ledger = { corpus, calloc(corpus->source_count, sizeof *ledger.tokens),
+                             calloc(corpus->source_count, sizeof *ledger.starts) };
+    for (size_t s = 0; s < corpus->source_count; s++) {
+        const struct source *source = &corpus->sources[s];
+        ledger.tokens[s] = calloc(source->tokens + 1, 1);
+        ledger.starts[s] = calloc(source->documents + 1, sizeof **ledger.starts);
+        for (uint64_t d = 0; d < source->documents; d++)
+            ledger.starts[s][d + 1] = ledger.starts[s][d] + source_document_tokens(source, d);
+    }
+    return ledger;
+}
+
+static void ledger_free(struct ledger *ledger)
+{
+    for (size_t s = 0; s < ledger->corpus->source_count; s++) {
+        free(ledger->tokens[s]);
+        free(ledger->starts[s]);
+    }
+    free(ledger->tokens);
+    free(ledger->starts);
+}
+
+static void ledger_serve(struct ledger *ledger, const struct piece *piece)
+{
+    uint64_t *starts = ledger->starts[piece->source];
+    uint64_t start = starts[piece->document] + piece->offset;
+    cr_assert_leq(start + piece->length, starts[piece->document + 1]);
+    cr_assert_eq((piece->flags & PIECE_ENDS_DOCUMENT) != 0,
+                 start + piece->length == starts[piece->document + 1]);
+    for (uint32_t i = 0; i < piece->length; i++)
+        cr_assert_eq(ledger->tokens[piece->source][start + i]++, 0, "a token is served twice");
+}
+
+static uint64_t ledger_unserved(const struct ledger *ledger)
+{
+    uint64_t unserved = 0;
+    for (size_t s = 0; s < ledger->corpus->source_count; s++)
+        for (uint64_t t = 0; t < ledger->corpus->sources[s].tokens; t++)
+            unserved += ledger->tokens[s][t] == 0;
+    return unserved;
+}
+
+static void check_microbatch(const struct step_plan *plan, uint32_t index,
+                             const struct config *config)
+{
+    const struct plan_microbatch *microbatch = &plan->microbatches[index];
+    bool fixed = strcmp(config->packing.policy, "wlb") != 0;
+    uint32_t tokens = 0, ranks = 0;
+    for (uint32_t i = 0; i < microbatch->piece_count; i++)
+        tokens += plan->pieces[microbatch->first_piece + i].length;
+    cr_assert_eq(microbatch->tokens, tokens);
+    cr_assert_leq(tokens, fixed ? config->context_window : config->max_sequence_length);
+    cr_assert_eq(microbatch->padded_tokens % config->sharding.pad_to_multiple, 0);
+    for (uint32_t r = 0; r < plan->rank_count; r++) {
+        uint32_t on_rank = step_plan_rank(plan, index, r)->tokens;
+        cr_assert_leq(on_rank, microbatch->padded_tokens);
+        cr_assert_leq(on_rank, (tokens + plan->rank_count - 1) / plan->rank_count);
+        cr_assert_geq(on_rank, tokens / plan->rank_count);
+        ranks += on_rank;
+    }
+    cr_assert_eq(ranks, tokens);
+}
+
+/* Plans to the end; returns how many steps there were. */
+static uint64_t run_to_end(const struct length_job *job, struct ledger *ledger)
+{
+    struct planner *planner;
+    struct step_plan plan = { 0 };
+    struct error err = { 0 };
+    cr_assert_eq(planner_new(job->config, job->corpus, &planner, &err), 0, "%s", err.text);
+    enum planner_result result;
+    while ((result = planner_step(planner, &plan, &err)) == PLANNER_STEP) {
+        cr_assert_gt(plan.tokens, 0, "a step is never empty");
+        for (size_t i = 0; i < plan.piece_count; i++) {
+            cr_assert_leq(plan.pieces[i].arrived, plan.step);
+            ledger_serve(ledger, &plan.pieces[i]);
+        }
+        for (uint32_t m = 0; m < plan.microbatch_count; m++)
+            check_microbatch(&plan, m, job->config);
+    }
+    cr_assert_eq(result, PLANNER_END, "%s", err.text);
+
+    struct planner_state state = { 0 };
+    cr_assert_eq(planner_save(planner, &state, &err), 0);
+    cr_assert_eq(state.waiting_count, 0);
+    uint64_t dropped = state.dropped_tokens;
+    for (size_t s = 0; s < state.cursor_count; s++)
+        dropped += state.cursors[s].dropped_tokens;
+    cr_assert_eq(ledger_unserved(ledger), dropped, "served + dropped = corpus");
+    uint64_t steps = state.next_step;
+    planner_state_fini(&state);
+    step_plan_fini(&plan);
+    planner_free(planner);
+    return steps;
+}
+
+Test(property_plan, conservation_and_caps, .timeout = 100)
+{
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        struct draw from = { seed, 0 };
+        char yaml[MOST_YAML];
+        uint32_t *lengths;
+        struct length_job job = random_job(&from, &lengths, 1, yaml);
+        struct ledger ledger = ledger_new(job.corpus);
+        run_to_end(&job, &ledger);
+        ledger_free(&ledger);
+        length_job_close(&job);
+        free(lengths);
+    }
+}
+
+static void expect_same(const struct step_plan *a, const struct step_plan *b, const char *yaml)
+{
+    cr_assert_eq(a->step, b->step);
+    cr_assert(digest_equal(a->digest, b->digest), "step %lu of\n%s", a->step, yaml);
+    cr_assert_eq(memcmp(&a->waiting, &b->waiting, sizeof a->waiting), 0, "step %lu of\n%s", a->step,
+                 yaml);
+}
+
+/* A planner restored from any step's saved state goes on as the one that was never stopped. */
+Test(property_plan, restore_continues_exactly, .timeout = 100)
+{
+    for (uint64_t seed = 1000; seed < 1150; seed++) {
+        struct draw from = { seed, 0 };
+        char yaml[MOST_YAML];
+        uint32_t *lengths;
+        struct length_job job = random_job(&from, &lengths, draw(&from, 0, 2), yaml);
+        struct planner *whole, *resumed;
+        struct step_plan expected = { 0 }, found = { 0 };
+        struct planner_state state = { 0 };
+        struct error err = { 0 };
+        if (planner_new(job.config, job.corpus, &whole, &err) == 0) {
+            cr_assert_eq(planner_new(job.config, job.corpus, &resumed, &err), 0);
+            for (int step = 0; step < 30; step++) {
+                cr_assert_eq(planner_save(whole, &state, &err), 0);
+                cr_assert_eq(planner_restore(resumed, &state, &err), 0, "%s", err.text);
+                enum planner_result a = planner_step(whole, &expected, &err);
+                enum planner_result b = planner_step(resumed, &found, &err);
+                cr_assert_eq(a, b);
+                if (a != PLANNER_STEP)
+                    break;
+                expect_same(&expected, &found, yaml);
+            }
+            planner_free(resumed);
+            planner_free(whole);
+        } else {
+            cr_assert_eq(err.code, EX_DATAERR, "only a source with nothing usable: %s", err.text);
+        }
+        planner_state_fini(&state);
+        step_plan_fini(&expected);
+        step_plan_fini(&found);
+        length_job_close(&job);
+        free(lengths);
+    }
+}
