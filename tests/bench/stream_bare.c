@@ -1,0 +1,217 @@
+/* Receiving without libballast: from a daemon with checksums checked, and from a bare server. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "frame_sizes.h"
+#include "stream.h"
+#include "wire/frame.h"
+#include "wire/limits.h"
+#include "wire/table.h"
+
+/* What a bare client asks for. */
+struct bare_request {
+    uint32_t client, reply;
+};
+
+/* Memory that the bare server sends from: more than the caches hold, as a daemon's batches are. */
+#define POOL_BYTES (UINT64_C(64) << 20)
+
+static void *dealer(const struct crew *crew)
+{
+    void *socket = zmq_socket(crew->zmq, ZMQ_DEALER);
+    int linger = 0, wait = WAIT_MS;
+    if (!socket || zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger) ||
+        zmq_setsockopt(socket, ZMQ_RCVTIMEO, &wait, sizeof wait) ||
+        zmq_connect(socket, crew->endpoint))
+        die("cannot connect");
+    return socket;
+}
+
+/* Receives one reply of exactly four frames; their messages are the caller's to close. */
+static void receive(void *socket, zmq_msg_t frames[FRAMES_PER_REPLY], struct member *member)
+{
+    for (int i = 0; i < FRAMES_PER_REPLY; i++) {
+        zmq_msg_init(&frames[i]);
+        if (zmq_msg_recv(&frames[i], socket, 0) < 0)
+            die("no reply");
+        member->totals.bytes += zmq_msg_size(&frames[i]);
+        if (zmq_msg_more(&frames[i]) != (i + 1 < FRAMES_PER_REPLY))
+            die("a reply of another number of frames");
+    }
+    member->totals.messages++;
+}
+
+static void close_frames(zmq_msg_t frames[FRAMES_PER_REPLY])
+{
+    for (int i = 0; i < FRAMES_PER_REPLY; i++)
+        zmq_msg_close(&frames[i]);
+}
+
+/* --- from a daemon --- */
+
+static void send_get(void *socket, const struct member *member, uint32_t reply)
+{
+    const struct crew *crew = member->crew;
+    Ballast__V1__GetBatch get = BALLAST__V1__GET_BATCH__INIT;
+    get.request = reply;
+    get.step = crew->first_step + reply / crew->microbatches;
+    get.microbatch = member->index / crew->cp * crew->microbatches + reply % crew->microbatches;
+    get.cp_rank = member->index % crew->cp;
+    get.parts = BALLAST__V1__PART__PART_PIECES | BALLAST__V1__PART__PART_CHUNKS |
+                BALLAST__V1__PART__PART_TOKENS;
+    get.deadline_ms = WAIT_MS;
+    unsigned char frame[256];
+    size_t bytes = wire_encoded_bytes(&get.base);
+    if (bytes > sizeof frame)
+        die("request too large");
+    wire_encode(&get.base, frame);
+    if (zmq_send(socket, frame, bytes, 0) < 0)
+        die("cannot send");
+}
+
+/* Checks status and checksums; returns which request was answered. */
+static uint32_t check_reply(zmq_msg_t frames[FRAMES_PER_REPLY])
+{
+    struct wire_message message = { 0 };
+    const char *why = NULL;
+    if (wire_decode(zmq_msg_data(&frames[0]), zmq_msg_size(&frames[0]), WIRE_MAX_REPLY_BYTES,
+                    &message, &why) != WIRE_OK)
+        die(why);
+    if (message.type != WIRE_BATCH || message.batch->status != WIRE_OK)
+        die("a refusal");
+    const uint64_t sums[] = { message.batch->pieces_xxh3, message.batch->chunks_xxh3,
+                              message.batch->tokens_xxh3 };
+    for (int i = 0; i < 3; i++)
+        if (wire_checksum(zmq_msg_data(&frames[i + 1]), zmq_msg_size(&frames[i + 1])) != sums[i])
+            die("a checksum does not match");
+    uint32_t request = (uint32_t)message.batch->request;
+    wire_message_free(&message);
+    return request;
+}
+
+void *raw_member(void *argument)
+{
+    struct member *member = argument;
+    struct crew *crew = member->crew;
+    uint32_t replies = crew->sizes->replies;
+    void *socket = dealer(crew);
+    pthread_barrier_wait(&crew->start);
+    uint32_t asked = 0;
+    while (asked < replies && asked < IN_FLIGHT)
+        send_get(socket, member, asked++);
+    for (uint32_t i = 0; i < replies; i++) {
+        zmq_msg_t frames[FRAMES_PER_REPLY];
+        receive(socket, frames, member);
+        if (asked < replies)
+            send_get(socket, member, asked++);
+        uint32_t request = check_reply(frames);
+        if (request >= replies)
+            die("a reply to no request");
+        for (int f = 0; f < FRAMES_PER_REPLY; f++)
+            frame_sizes_at(crew->sizes, member->index, request)->frames[f] =
+                zmq_msg_size(&frames[f]);
+        close_frames(frames);
+    }
+    zmq_close(socket);
+    return NULL;
+}
+
+/* --- from the bare server --- */
+
+static void send_bare(void *socket, const struct member *member, uint32_t reply)
+{
+    struct bare_request request = { member->index, reply };
+    if (zmq_send(socket, &request, sizeof request, 0) < 0)
+        die("cannot send");
+}
+
+void *bare_member(void *argument)
+{
+    struct member *member = argument;
+    struct crew *crew = member->crew;
+    uint32_t replies = crew->sizes->replies;
+    void *socket = dealer(crew);
+    pthread_barrier_wait(&crew->start);
+    uint32_t asked = 0;
+    while (asked < replies && asked < IN_FLIGHT)
+        send_bare(socket, member, asked++);
+    for (uint32_t i = 0; i < replies; i++) {
+        zmq_msg_t frames[FRAMES_PER_REPLY];
+        receive(socket, frames, member);
+        if (asked < replies)
+            send_bare(socket, member, asked++);
+        close_frames(frames);
+    }
+    zmq_close(socket);
+    return NULL;
+}
+
+static void keep(void *data, void *hint)
+{
+    (void)data; /* the pool outlives every message */
+    (void)hint;
+}
+
+/* Sends the frames of one reply to the peer in `identity`, straight from the pool. */
+static void send_reply(void *router, zmq_msg_t *identity, const struct reply_sizes *sizes,
+                       unsigned char *pool, uint64_t *at)
+{
+    if (zmq_msg_send(identity, router, ZMQ_SNDMORE) < 0)
+        die("cannot send");
+    for (int i = 0; i < FRAMES_PER_REPLY; i++) {
+        uint64_t bytes = sizes->frames[i];
+        if (bytes > POOL_BYTES)
+            die("a frame is larger than the pool");
+        if (*at + bytes > POOL_BYTES)
+            *at = 0;
+        zmq_msg_t frame;
+        zmq_msg_init_data(&frame, pool + *at, bytes, keep, NULL);
+        *at += bytes;
+        if (zmq_msg_send(&frame, router, i + 1 < FRAMES_PER_REPLY ? ZMQ_SNDMORE : 0) < 0)
+            die("cannot send");
+    }
+}
+
+static void answer(void *router, const struct frame_sizes *sizes, unsigned char *pool, uint64_t *at)
+{
+    zmq_msg_t identity;
+    struct bare_request request;
+    zmq_msg_init(&identity);
+    if (zmq_msg_recv(&identity, router, 0) < 0 ||
+        zmq_recv(router, &request, sizeof request, 0) != (int)sizeof request ||
+        request.client >= sizes->clients || request.reply >= sizes->replies)
+        die("a bad request");
+    send_reply(router, &identity, frame_sizes_at(sizes, request.client, request.reply), pool, at);
+}
+
+void bare_server(const char *sizes_path)
+{
+    struct frame_sizes sizes = frame_sizes_read(sizes_path);
+    unsigned char *pool = malloc(POOL_BYTES);
+    void *context = zmq_ctx_new(), *router = zmq_socket(context, ZMQ_ROUTER);
+    int no_limit = 0, linger = 0;
+    char endpoint[256];
+    size_t endpoint_bytes = sizeof endpoint;
+    if (!pool || !router || zmq_setsockopt(router, ZMQ_SNDHWM, &no_limit, sizeof no_limit) ||
+        zmq_setsockopt(router, ZMQ_LINGER, &linger, sizeof linger) ||
+        zmq_bind(router, "tcp://127.0.0.1:*") ||
+        zmq_getsockopt(router, ZMQ_LAST_ENDPOINT, endpoint, &endpoint_bytes))
+        die("cannot bind");
+    memset(pool, 1, POOL_BYTES);
+    printf("%s\n", endpoint);
+    fflush(stdout);
+
+    uint64_t at = 0;
+    zmq_pollitem_t items[] = { { router, 0, ZMQ_POLLIN, 0 },
+                               { NULL, STDIN_FILENO, ZMQ_POLLIN, 0 } };
+    while (zmq_poll(items, 2, -1) >= 0 && !items[1].revents)
+        if (items[0].revents)
+            answer(router, &sizes, pool, &at);
+    zmq_close(router);
+    zmq_ctx_term(context);
+    free(pool);
+    frame_sizes_free(&sizes);
+}

@@ -1,0 +1,103 @@
+"""Eight trainer ranks in eight processes, alone and among peers that misbehave."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+import harness
+from nuisance import KINDS, Nuisance
+from wire import (BAD_REQUEST, BAD_VERSION, OK, OUT_OF_RANGE, TIMEOUT, Client, in_order,
+                  preamble)
+
+DP, CP, MICROBATCHES, STEPS = 2, 4, 2, 200
+HERE = os.path.dirname(os.path.abspath(__file__))
+MIB = 1024  # KiB
+
+
+@pytest.fixture
+def config(small_corpus):
+    return harness.configuration(small_corpus, window=4096, dp=DP, cp=CP,
+                                 microbatches=MICROBATCHES, serve={"steps_ahead": 4})
+
+
+def run_ranks(daemon, steps):
+    """Output of rank_client.py for every rank, all running at once."""
+    ranks = [(dp, cp) for dp in range(DP) for cp in range(CP)]
+    processes = [
+        subprocess.Popen([sys.executable, os.path.join(HERE, "rank_client.py"), daemon.endpoint,
+                          str(dp), str(cp), str(MICROBATCHES), str(steps)],
+                         stdout=subprocess.PIPE, text=True)
+        for dp, cp in ranks]
+    outputs = [process.communicate(timeout=4 * harness.DEADLINE_S)[0] for process in processes]
+    assert all(process.returncode == 0 for process in processes), outputs
+    return [output.split() for output in outputs]
+
+
+def test_eight_clients_among_bad_peers(config, workplace):
+    path = workplace.write("job", config)
+    with harness.Daemon(path) as daemon:
+        alone = run_ranks(daemon, STEPS)
+    with harness.Daemon(path) as daemon:
+        run_ranks(daemon, 10)
+        before = daemon.resident_kib()
+        with Nuisance(daemon.endpoint) as nuisance:
+            disturbed = run_ranks(daemon, STEPS)
+        grown = daemon.resident_kib(peak=True) - before
+        assert daemon.alive()
+    assert disturbed == alone
+    assert len(set(hash for hash, _ in alone)) == DP * CP and {n for _, n in alone} == {str(STEPS)}
+    assert all(nuisance.done.get(kind.__name__) for kind in KINDS), nuisance.done
+    assert grown < harness.memory_allowance(64 * MIB), grown
+
+
+def test_bad_requests_are_refused_and_counted_by_reason(config, workplace):
+    with harness.Daemon(workplace.write("job", config)) as daemon:
+        with Client(daemon.endpoint) as client:
+            for frame, status in ((b"noise", BAD_REQUEST), (preamble(3, 99), BAD_VERSION),
+                                  (preamble(3) + b"\xff" * 50, BAD_REQUEST)):
+                client.send(frame)
+                kind, values, _ = client.receive()
+                assert (kind, values["status"]) == ("Refusal", status)
+            assert client.get(0, 0, CP).status == OUT_OF_RANGE
+            assert client.get(0, DP * MICROBATCHES, 0).status == OUT_OF_RANGE
+            refusals = daemon.status()["refusals"]
+            assert client.get(0, 0, 0).status == OK
+    assert refusals == {**refusals, "BAD_REQUEST": 2, "BAD_VERSION": 1, "OUT_OF_RANGE": 2}
+
+
+def test_every_rank_ends_at_the_same_step(small_corpus, config, workplace):
+    finite = {**config, "sources": small_corpus.configuration(1), "context_window": 8192,
+              "max_sequence_length": 16384}
+    path = workplace.write("job", finite)
+    steps = len(harness.plan(path, 100000))
+    with harness.Daemon(path) as daemon:
+        ends = {n for _, n in run_ranks(daemon, steps + 5)}
+    assert ends == {str(steps)} and steps > 10
+
+
+def test_past_steps_give_the_same_bytes(config, workplace):
+    wanted = [(step, m, cp) for step in range(0, 60, 7) for m in (0, 3) for cp in (0, 3)]
+    with harness.Daemon(workplace.write("job", config)) as daemon:
+        with Client(daemon.endpoint) as client:
+            first = [reply.frames for reply in in_order(client, wanted)]
+            for step in range(60, 120):
+                assert client.get(step, 0, 0).status == OK
+            backwards = [client.get(*request).frames for request in reversed(wanted)]
+    assert backwards[::-1] == first
+
+
+def test_a_request_ahead_of_the_plan_waits_and_is_answered(config, workplace):
+    path = workplace.write("job", config)
+    far = 150
+    expected = harness.plan(path, 1, "--from", far)[0]["digest"]
+    with harness.Daemon(path) as daemon:
+        with Client(daemon.endpoint) as client:
+            assert client.get(far, 0, 0, deadline_ms=60000).digest.hex() == expected
+
+
+def test_a_deadline_is_kept(config, workplace):
+    with harness.Daemon(workplace.write("job", config)) as daemon:
+        with Client(daemon.endpoint) as client:
+            assert client.get(10**12, 0, 0, deadline_ms=50).status == TIMEOUT
+            assert client.get(0, 0, 0).status == OK
