@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#undef error_set
+#undef error_memory
+
 int error_set(struct error *err, int code, const char *format, ...)
 {
     if (!err)

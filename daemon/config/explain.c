@@ -160,8 +160,8 @@ static int write_text(const struct document *document, char **ret_text, size_t *
 
 int document_convert(const struct document *document, struct config **ret_config, struct error *err)
 {
-    char *text;
-    size_t bytes;
+    char *text = NULL;
+    size_t bytes = 0;
     int status = write_text(document, &text, &bytes, err);
     if (status)
         return status;

@@ -49,7 +49,7 @@ static char *join_path(const char *directory, const char *path)
         *to++ = *from;
     }
     *to++ = '/';
-    strcpy(to, path);
+    memcpy(to, path, strlen(path) + 1);
     return joined;
 }
 
@@ -85,8 +85,8 @@ static int place_sources(struct config *config, const char *path, struct error *
 int config_load(const char *path, const struct config_override *overrides, size_t override_count,
                 struct config **ret_config, struct error *err)
 {
-    char *text;
-    size_t bytes;
+    char *text = NULL;
+    size_t bytes = 0;
     int status = read_file(path, &text, &bytes, err);
     if (status)
         return status;

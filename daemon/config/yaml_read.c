@@ -81,7 +81,8 @@ static int check_event(const yaml_event_t *event, struct counts *counts, struct 
     struct properties properties = properties_of(event);
     if (event->type == YAML_ALIAS_EVENT || properties.anchor)
         return refuse(fault, EX_CONFIG, line,
-                      "anchors (&name) and aliases (*name) are not supported: write the value out");
+                      "anchors (&name) and aliases (*name) are not supported: write the value out, "
+                      "or quote a glob that begins with *");
     if (properties.tag)
         return refuse(fault, EX_CONFIG, line, "tags (!name) are not supported: remove the tag");
     if (holds_nul(event))
@@ -193,7 +194,7 @@ int yaml_read(const char *text, size_t bytes, yaml_document_t *ret_document,
     int status = check_events(text, bytes, fault);
     if (status)
         return status;
-    yaml_document_t document;
+    yaml_document_t document = { 0 };
     status = load_tree(text, bytes, &document, fault);
     if (status)
         return status;

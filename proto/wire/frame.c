@@ -105,9 +105,9 @@ size_t wire_encoded_bytes(const ProtobufCMessage *message)
 
 static unsigned char type_of(const ProtobufCMessage *message)
 {
-    for (unsigned char type = 1; type < TYPE_COUNT; type++)
+    for (size_t type = 1; type < TYPE_COUNT; type++)
         if (descriptors[type] == message->descriptor)
-            return type;
+            return (unsigned char)type;
     return 0;
 }
 
