@@ -1,15 +1,18 @@
 #include "config/config.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "config/check.h"
 #include "config/derive.h"
 #include "config/document.h"
 #include "config/explain.h"
 #include "config/schema.h"
-#include "config/yaml_read.h"
+
+/* Names and values that an error quotes may hold anything. */
+static void keep_to_one_line(struct error *err)
+{
+    for (char *c = err ? err->text : NULL; c && *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
+}
 
 int config_parse(const char *name, const char *text, size_t bytes,
                  const struct config_override *overrides, size_t override_count,
@@ -29,10 +32,12 @@ int config_parse(const char *name, const char *text, size_t bytes,
     if (!status)
         status = check_config(&document, config, err);
     document_fini(&document);
-    if (status)
-        config_free(config);
-    else
+    if (!status) {
         *ret_config = config;
+        return 0;
+    }
+    keep_to_one_line(err);
+    config_free(config);
     return status;
 }
 

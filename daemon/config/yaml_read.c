@@ -10,6 +10,10 @@
 #define MAX_KEYS 64        /* in one mapping: bounds the search for duplicates */
 #define MAX_KEY_BYTES 64u  /* no key is nearly as long */
 
+#define ALIASES                                                                                    \
+    "anchors (&name) and aliases (*name) are not supported: write the value out, or quote a glob " \
+    "that begins with *"
+
 __attribute__((format(printf, 4, 5))) static int refuse(struct yaml_fault *fault, int code,
                                                         size_t line, const char *format, ...)
 {
@@ -40,7 +44,10 @@ static int parser_fault(const yaml_parser_t *parser, const char *text, size_t by
         return refuse(fault, EX_CONFIG, line_of_offset(text, bytes, parser->problem_offset),
                       "not text: %s at byte %zu, expected YAML in UTF-8", problem,
                       parser->problem_offset);
-    return refuse(fault, EX_CONFIG, parser->problem_mark.line + 1,
+    size_t line = parser->problem_mark.line + 1;
+    if (parser->context && strstr(parser->context, "alias"))
+        return refuse(fault, EX_CONFIG, line, ALIASES);
+    return refuse(fault, EX_CONFIG, line,
                   "not YAML: %s%s%s; check indentation (spaces, no tabs), colons and brackets",
                   problem, parser->context ? " " : "", parser->context ? parser->context : "");
 }
@@ -80,9 +87,7 @@ static int check_event(const yaml_event_t *event, struct counts *counts, struct 
     size_t line = event->start_mark.line + 1;
     struct properties properties = properties_of(event);
     if (event->type == YAML_ALIAS_EVENT || properties.anchor)
-        return refuse(fault, EX_CONFIG, line,
-                      "anchors (&name) and aliases (*name) are not supported: write the value out, "
-                      "or quote a glob that begins with *");
+        return refuse(fault, EX_CONFIG, line, ALIASES);
     if (properties.tag)
         return refuse(fault, EX_CONFIG, line, "tags (!name) are not supported: remove the tag");
     if (holds_nul(event))

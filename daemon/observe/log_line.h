@@ -14,7 +14,7 @@ struct log_message {
 };
 
 /*
- * Write the line, newline and NUL included, into `line` of `bytes` >= 256 bytes and return its
+ * Write the line, newline and NUL included, into `line` of `bytes` >= 512 bytes and return its
  * length. What does not fit is cut, or in JSON left out, and marked.
  */
 size_t log_line_text(const struct log_message *message, char *line, size_t bytes);
