@@ -1,0 +1,257 @@
+/*
+ * ballastd: serves packed steps to trainer ranks until it is told to stop (ballastd(8)).
+ *
+ * In order: options, configuration, the addresses' locks, the shards, then the server. What fails
+ * ends the program with one line on standard error and a sysexits status.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "config/config.h"
+#include "corpus/corpus.h"
+#include "observe/log.h"
+#include "serve/notify.h"
+#include "serve/server.h"
+#include "serve/signals.h"
+
+#define PROGRESS_S 1             /* between two lines while shards are checked */
+#define START_ALLOWANCE_MS 60000 /* the service manager waits this long for the next such line */
+
+struct options {
+    const char *config;
+    struct config_override *overrides; /* their keys are ours to free */
+    size_t override_count, override_capacity;
+    bool check_config, version, help;
+};
+
+static const char usage_text[] =
+    "Usage: ballastd --config FILE [--set KEY=VALUE]... [--check-config]\n"
+    "Serves packed training steps to trainer ranks over ZeroMQ.\n"
+    "\n"
+    "  --config FILE     the job's configuration (YAML)\n"
+    "  --set KEY=VALUE   override one key, as in --set serve.steps_ahead=16; may be repeated\n"
+    "  --check-config    print the effective configuration, or what is wrong with it, and exit\n"
+    "  --version         print the version and exit\n"
+    "  --help            print this text and exit\n"
+    "\n"
+    "SIGTERM or SIGINT: answer what is under way, then exit with status 0.\n"
+    "Exit status: 0 success, 64 usage, 65 bad data, 66 no such input, 69 address in use,\n"
+    "70 internal error, 71 system, 74 I/O, 78 configuration. See ballastd(8).\n";
+
+/* ---- options ---- */
+
+static void options_fini(struct options *options)
+{
+    for (size_t i = 0; i < options->override_count; i++)
+        free((char *)(size_t)options->overrides[i].key);
+    free(options->overrides);
+}
+
+static int add_override(struct options *options, const char *argument, struct error *err)
+{
+    const char *equals = strchr(argument, '=');
+    if (!equals || equals == argument)
+        return error_set(err, EX_USAGE, "--set %s: expected KEY=VALUE", argument);
+    if (!grow(options->overrides, &options->override_capacity, options->override_count + 1))
+        return error_memory(err, "reading the options");
+    char *key = strdup(argument);
+    if (!key)
+        return error_memory(err, "reading the options");
+    key[equals - argument] = '\0';
+    options->overrides[options->override_count++] =
+        (struct config_override){ .key = key, .value = key + (equals - argument) + 1 };
+    return 0;
+}
+
+static int take_option(struct options *options, int option, struct error *err)
+{
+    switch (option) {
+    case 'c':
+        options->config = optarg;
+        return 0;
+    case 's':
+        return add_override(options, optarg, err);
+    case 'k':
+        options->check_config = true;
+        return 0;
+    case 'v':
+        options->version = true;
+        return 0;
+    case 'h':
+        options->help = true;
+        return 0;
+    default:
+        return EX_USAGE;
+    }
+}
+
+static int unknown_option(int option, char **argv, struct error *err)
+{
+    if (option == ':')
+        return error_set(err, EX_USAGE, "%s needs a value", argv[optind - 1]);
+    return error_set(err, EX_USAGE, "unknown option %s", argv[optind - 1]);
+}
+
+static int options_parse(int argc, char **argv, struct options *options, struct error *err)
+{
+    static const struct option known[] = {
+        { "config", required_argument, NULL, 'c' }, { "set", required_argument, NULL, 's' },
+        { "check-config", no_argument, NULL, 'k' }, { "version", no_argument, NULL, 'v' },
+        { "help", no_argument, NULL, 'h' },         { NULL, 0, NULL, 0 },
+    };
+    int option;
+    while ((option = getopt_long(argc, argv, ":h", known, NULL)) != -1) {
+        if (option == '?' || option == ':')
+            return unknown_option(option, argv, err);
+        int failed = take_option(options, option, err);
+        if (failed)
+            return failed;
+    }
+    if (optind < argc)
+        return error_set(err, EX_USAGE, "unexpected argument %s", argv[optind]);
+    if (!options->config && !options->version && !options->help)
+        return error_set(err, EX_USAGE, "--config FILE is missing");
+    return 0;
+}
+
+/* ---- surroundings ---- */
+
+/* A closed standard stream's number would go to the next file opened: a shard or a socket. */
+static void fill_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", O_RDWR);
+}
+
+/* Every client takes a descriptor, and so does every shard. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void tell_progress(void *context, const char *path, uint64_t done, uint64_t total)
+{
+    static time_t told;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (told && now.tv_sec - told < PROGRESS_S)
+        return;
+    told = now.tv_sec;
+    char status[160];
+    snprintf(status, sizeof status, "checking shards: %llu of %llu MiB of index",
+             (unsigned long long)(done >> 20), (unsigned long long)(total >> 20));
+    notify_starting(status, START_ALLOWANCE_MS);
+    log_write(context, LOG_LEVEL_INFO, "checking shards",
+              (struct log_field[]){ log_text("shard", path), log_uint("done_bytes", done),
+                                    log_uint("total_bytes", total), log_end() });
+}
+
+/* ---- the two things it does ---- */
+
+static int print_config(const struct config *config, struct error *err)
+{
+    char *text;
+    int failed = config_print(config, &text, err);
+    if (failed)
+        return failed;
+    bool written = fputs(text, stdout) >= 0 && fflush(stdout) == 0;
+    free(text);
+    return written
+               ? 0
+               : error_set(err, EX_IOERR, "cannot write the configuration: %s", strerror(errno));
+}
+
+static int serve_corpus(const struct config *config, struct server *server, struct log *log,
+                        struct error *err)
+{
+    struct corpus *corpus;
+    int failed = corpus_open(config->sources, config->source_count, config->vocab_size,
+                             tell_progress, log, &corpus, err);
+    if (failed)
+        return failed;
+    log_write(log, LOG_LEVEL_INFO, "corpus open",
+              (struct log_field[]){ log_uint("sources", corpus->source_count),
+                                    log_uint("documents", corpus->documents),
+                                    log_uint("tokens", corpus->tokens), log_end() });
+    failed = server_run(server, corpus, err);
+    corpus_close(corpus);
+    return failed;
+}
+
+static int serve(const struct config *config, struct error *err)
+{
+    struct log_options options = { .fd = STDERR_FILENO,
+                                   .json = config->observe.log == LOG_JSON,
+                                   .level = LOG_LEVEL_INFO };
+    struct log *log;
+    int failed = log_new(&options, &log, err);
+    if (failed)
+        return failed;
+    log_write(log, LOG_LEVEL_INFO, "ballastd " BALLAST_VERSION " starting",
+              (struct log_field[]){ log_text("job", config->job), log_end() });
+    struct server *server = NULL;
+    failed = server_new(config, log, &server, err);
+    if (!failed)
+        failed = serve_corpus(config, server, log, err);
+    server_free(server);
+    if (failed)
+        log_write(log, LOG_LEVEL_ERROR, err->text, NULL);
+    else
+        log_write(log, LOG_LEVEL_INFO, "drained", NULL);
+    log_free(log);
+    return failed;
+}
+
+static int run(const struct options *options, bool *ret_logged, struct error *err)
+{
+    if (options->help || options->version) {
+        fputs(options->help ? usage_text : "ballastd " BALLAST_VERSION "\n", stdout);
+        return 0;
+    }
+    struct config *config;
+    int failed =
+        config_load(options->config, options->overrides, options->override_count, &config, err);
+    if (failed)
+        return failed;
+    if (options->check_config) {
+        failed = print_config(config, err);
+    } else {
+        *ret_logged = true;
+        failed = serve(config, err);
+    }
+    config_free(config);
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    fill_standard_streams();
+    signals_ignore();
+    signals_exit_at_once(1);
+    raise_descriptor_limit();
+    struct options options = { 0 };
+    struct error err = { 0 };
+    bool logged = false;
+    int status = options_parse(argc, argv, &options, &err);
+    if (!status)
+        status = run(&options, &logged, &err);
+    if (status && !logged)
+        fprintf(stderr, "ballastd: %s\n", err.text);
+    if (status == EX_USAGE)
+        fputs("Try 'ballastd --help'.\n", stderr);
+    options_fini(&options);
+    return status;
+}

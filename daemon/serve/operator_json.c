@@ -1,0 +1,209 @@
+#include "serve/operator_json.h"
+
+#include <jansson.h>
+
+#include "serve/request.h"
+
+/* JSON integers are signed; no counter gets near the difference. */
+static json_t *number(uint64_t value)
+{
+    return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+static json_t *number_or_null(bool known, uint64_t value)
+{
+    return known ? number(value) : json_null();
+}
+
+/* Takes over `value`, as every function here that ends in _new does; NULL shows out of memory. */
+static char *dump(json_t *value)
+{
+    char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
+    json_decref(value);
+    return text;
+}
+
+/* ---- status ---- */
+
+static json_t *refusals(const struct server_counters *counters)
+{
+    json_t *object = json_object();
+    for (uint32_t i = 1; i < SERVER_STATUSES; i++)
+        if (counters->refusals[i])
+            json_object_set_new(object, wire_status_name(i), number(counters->refusals[i]));
+    return object;
+}
+
+static json_t *cache_facts(const struct server *server)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "bytes", number(server->cache.bytes));
+    json_object_set_new(object, "limit_bytes", number(server->cache.limit_bytes));
+    json_object_set_new(object, "payloads", number(server->cache.count));
+    json_object_set_new(object, "in_flight_bytes", number(atomic_load(&server->flights.bytes)));
+    return object;
+}
+
+static json_t *request_facts(const struct server_counters *counters)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "hello", number(counters->hellos));
+    json_object_set_new(object, "get_batch", number(counters->get_batches));
+    json_object_set_new(object, "ack", number(counters->acks));
+    return object;
+}
+
+static void set_progress(json_t *object, const struct server *server)
+{
+    struct plan_store_facts facts;
+    plan_store_facts(server->plans, &facts);
+    bool ended = facts.end != PLAN_STORE_NO_END;
+    json_object_set_new(object, "planned_step",
+                        number_or_null(facts.planned > 0, facts.planned - 1));
+    json_object_set_new(object, "requested_step",
+                        number_or_null(server->has_requested, server->requested_step));
+    json_object_set_new(object, "steps", number_or_null(ended, facts.end));
+    json_object_set_new(object, "replanned_steps", number(facts.replanned));
+}
+
+char *operator_json_status(const struct server *server)
+{
+    const struct server_counters *counters = &server->counters;
+    char digest[DIGEST_TEXT_BYTES];
+    json_t *object = json_object();
+    json_object_set_new(object, "job", json_string(server->config->job));
+    json_object_set_new(object, "server", json_string("ballastd " BALLAST_VERSION));
+    json_object_set_new(object, "state",
+                        json_string(server->phase >= SERVER_DRAINING ? "draining" : "serving"));
+    json_object_set_new(object, "uptime_s",
+                        number((server_now_ms(server) - server->started_ms) / 1000));
+    json_object_set_new(object, "job_digest", json_string(digest_text(server->job_digest, digest)));
+    set_progress(object, server);
+    json_object_set_new(object, "clients", number(server->sessions.table.count));
+    json_object_set_new(object, "waiting_requests", number(server->waiting.count));
+    json_object_set_new(object, "batches", number(counters->batches));
+    json_object_set_new(object, "bytes_sent", number(counters->bytes_sent));
+    json_object_set_new(object, "unreachable", number(counters->unreachable));
+    json_object_set_new(object, "congested", number(counters->congested));
+    json_object_set_new(object, "requests", request_facts(counters));
+    json_object_set_new(object, "refusals", refusals(counters));
+    json_object_set_new(object, "cache", cache_facts(server));
+    return dump(object);
+}
+
+/* ---- ranks ---- */
+
+static uint64_t lag_of(const struct server *server, const struct session *session)
+{
+    uint64_t at = session->has_acked ? session->acked_step : session->requested_step;
+    return server->front > at ? server->front - at : 0;
+}
+
+static json_t *rank_new(const struct server *server, const struct session *session)
+{
+    uint64_t now_ms = server_now_ms(server);
+    json_t *object = json_object();
+    json_object_set_new(object, "dp", number(session->dp));
+    json_object_set_new(object, "cp", number(session->cp));
+    json_object_set_new(object, "pp", number(session->pp));
+    json_object_set_new(object, "tp", number(session->tp));
+    json_object_set_new(object, "client", json_string(session->client));
+    json_object_set_new(object, "incarnation", number(session->incarnation));
+    json_object_set_new(object, "requested_step",
+                        number_or_null(session->has_requested, session->requested_step));
+    json_object_set_new(object, "acked_step",
+                        number_or_null(session->has_acked, session->acked_step));
+    json_object_set_new(object, "lag", number(lag_of(server, session)));
+    json_object_set_new(object, "waiting", number(session->waiting));
+    json_object_set_new(object, "oldest_wait_ms", number(request_oldest_ms(server, session)));
+    json_object_set_new(object, "batches", number(session->batches));
+    json_object_set_new(object, "bytes", number(session->bytes));
+    json_object_set_new(object, "idle_ms", number(now_ms - session->seen_ms));
+    return object;
+}
+
+char *operator_json_ranks(const struct server *server)
+{
+    json_t *array = json_array();
+    const struct list *head = &server->sessions.used;
+    for (struct list *at = head->next; at != head; at = at->next)
+        json_array_append_new(array, rank_new(server, list_entry(at, struct session, used)));
+    return dump(array);
+}
+
+/* ---- queues ---- */
+
+static json_t *place_new(const struct waiting_place *place)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "name", json_string(place->name));
+    json_object_set_new(object, "pieces", number(place->pieces));
+    json_object_set_new(object, "tokens", number(place->tokens));
+    json_object_set_new(object, "oldest", number(place->oldest));
+    return object;
+}
+
+char *operator_json_queues(const struct server *server, const struct planner_report *report)
+{
+    uint64_t pieces = 0, tokens = 0, oldest = report->step;
+    json_t *places = json_array();
+    for (size_t i = 0; i < report->place_count; i++) {
+        const struct waiting_place *place = &report->places[i];
+        pieces += place->pieces;
+        tokens += place->tokens;
+        oldest = place->oldest < oldest ? place->oldest : oldest;
+        json_array_append_new(places, place_new(place));
+    }
+    json_t *object = json_object();
+    json_object_set_new(object, "step", number(report->step));
+    json_object_set_new(object, "policy", json_string(server->config->packing.policy));
+    json_object_set_new(object, "places", places);
+    json_object_set_new(object, "pieces", number(pieces));
+    json_object_set_new(object, "tokens", number(tokens));
+    json_object_set_new(object, "oldest", number(oldest));
+    return dump(object);
+}
+
+/* ---- sources ---- */
+
+static double share(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+static json_t *source_new(const struct source *source, const struct source_cursor *cursor,
+                          double weights, double tokens)
+{
+    const char *format = source->format == SOURCE_LENGTHS ? "lengths" : "megatron";
+    json_t *object = json_object();
+    json_object_set_new(object, "name", json_string(source->name));
+    json_object_set_new(object, "format", json_string(format));
+    json_object_set_new(object, "shards", number(source->shard_count));
+    json_object_set_new(object, "documents", number(source->documents));
+    json_object_set_new(object, "empty_documents", number(source->empty_documents));
+    json_object_set_new(object, "tokens", number(source->tokens));
+    json_object_set_new(object, "target_share", json_real(share((double)source->weight, weights)));
+    json_object_set_new(object, "realised_share", json_real(share((double)cursor->tokens, tokens)));
+    json_object_set_new(object, "epoch", number(cursor->epoch));
+    json_object_set_new(object, "position", number(cursor->position));
+    json_object_set_new(object, "served_documents", number(cursor->documents));
+    json_object_set_new(object, "served_tokens", number(cursor->tokens));
+    json_object_set_new(object, "dropped_documents", number(cursor->dropped_documents));
+    json_object_set_new(object, "dropped_tokens", number(cursor->dropped_tokens));
+    return object;
+}
+
+char *operator_json_sources(const struct server *server, const struct planner_report *report)
+{
+    const struct corpus *corpus = server->corpus;
+    double weights = 0, tokens = 0;
+    for (size_t i = 0; i < corpus->source_count; i++) {
+        weights += (double)corpus->sources[i].weight;
+        tokens += (double)report->cursors[i].tokens;
+    }
+    json_t *array = json_array();
+    for (size_t i = 0; i < corpus->source_count; i++)
+        json_array_append_new(
+            array, source_new(&corpus->sources[i], &report->cursors[i], weights, tokens));
+    return dump(array);
+}

@@ -1,0 +1,306 @@
+/*
+ * The operators' socket: commands of ballastctl. `status`, `ranks` and `drain` are answered at
+ * once; `queues` and `sources` wait for a report of the planner, `step K` for the plan of that
+ * step.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ballast/v1/ballast.pb-c.h"
+#include "plan/plan_json.h"
+#include "serve/operator_json.h"
+#include "serve/receive.h"
+#include "serve/reply.h"
+#include "serve/state.h"
+#include "wire/frame.h"
+#include "wire/limits.h"
+
+#define QUESTION_MOST 64
+#define QUESTION_WAIT_MS 10000
+
+enum question_kind { QUESTION_QUEUES, QUESTION_SOURCES, QUESTION_STEP };
+
+/* A command that waits for the planner. */
+struct operator_question {
+    struct list link; /* server.questions */
+    struct deadline deadline;
+    enum question_kind kind;
+    uint64_t step; /* QUESTION_STEP: counted as wanted by the plan store */
+    struct peer_id peer;
+};
+
+static void answer_text(struct server *server, const struct peer_id *peer, char *json)
+{
+    if (json)
+        reply_admin(server, peer, WIRE_OK, NULL, json);
+    else
+        reply_admin(server, peer, WIRE_INTERNAL, "the daemon is out of memory", NULL);
+    free(json);
+}
+
+static void end_question(struct server *server, struct operator_question *question)
+{
+    if (question->kind == QUESTION_STEP)
+        plan_store_unwant(server->plans, question->step);
+    list_remove(&question->link);
+    server_remove_deadline(server, &question->deadline);
+    server->question_count--;
+    free(question);
+}
+
+static void refuse_question(struct server *server, struct operator_question *question,
+                            enum wire_status status, const char *message)
+{
+    reply_admin(server, &question->peer, status, message, NULL);
+    end_question(server, question);
+}
+
+static void on_deadline(void *context, struct deadline *deadline)
+{
+    refuse_question(context, list_entry(deadline, struct operator_question, deadline), WIRE_TIMEOUT,
+                    "the planner has not got there yet, ask again");
+}
+
+/* NULL when there are too many, or no memory: answered then. */
+static struct operator_question *add_question(struct server *server, const struct peer_id *peer,
+                                              enum question_kind kind, uint64_t step)
+{
+    struct operator_question *question =
+        server->question_count < QUESTION_MOST ? calloc(1, sizeof *question) : NULL;
+    if (question)
+        question->deadline.passed = on_deadline;
+    if (!question || !server_add_deadline(server, &question->deadline,
+                                          server_now_ms(server) + QUESTION_WAIT_MS)) {
+        free(question);
+        reply_admin(server, peer, WIRE_BUSY, "too many commands wait, ask again", NULL);
+        return NULL;
+    }
+    question->kind = kind;
+    question->step = step;
+    question->peer = *peer;
+    list_push_back(&server->questions, &question->link);
+    server->question_count++;
+    return question;
+}
+
+/* ---- commands ---- */
+
+static void show_plan(struct server *server, const struct peer_id *peer,
+                      const struct shared_plan *shared)
+{
+    char *json = NULL;
+    struct error err = { 0 };
+    if (step_plan_json(&shared->plan, server->config, &json, &err))
+        reply_admin(server, peer, WIRE_INTERNAL, err.text, NULL);
+    else
+        answer_text(server, peer, json);
+}
+
+static bool parse_step(const Ballast__V1__Admin *admin, uint64_t *ret_step)
+{
+    if (admin->n_arguments != 1)
+        return false;
+    const char *text = admin->arguments[0];
+    char *end;
+    errno = 0;
+    unsigned long long step = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno)
+        return false;
+    *ret_step = step;
+    return true;
+}
+
+static void command_step(struct server *server, const struct peer_id *peer,
+                         const Ballast__V1__Admin *admin)
+{
+    uint64_t step;
+    struct shared_plan *plan = NULL;
+    if (!parse_step(admin, &step)) {
+        reply_admin(server, peer, WIRE_BAD_REQUEST, "step takes one number, counted from 0", NULL);
+        return;
+    }
+    switch (plan_store_get_or_want(server->plans, step, &plan)) {
+    case PLAN_READY:
+        show_plan(server, peer, plan);
+        shared_plan_unref(plan);
+        break;
+    case PLAN_WANTED:
+        if (!add_question(server, peer, QUESTION_STEP, step))
+            plan_store_unwant(server->plans, step);
+        break;
+    case PLAN_AFTER_END:
+        reply_admin(server, peer, WIRE_END, NULL, NULL);
+        break;
+    case PLAN_NO_MEMORY:
+        reply_admin(server, peer, WIRE_BUSY, "the daemon is out of memory", NULL);
+        break;
+    }
+}
+
+static void command_report(struct server *server, const struct peer_id *peer,
+                           enum question_kind kind)
+{
+    if (add_question(server, peer, kind, 0))
+        plan_store_request_report(server->plans);
+}
+
+static void command_status(struct server *server, const struct peer_id *peer,
+                           const Ballast__V1__Admin *admin)
+{
+    (void)admin;
+    answer_text(server, peer, operator_json_status(server));
+}
+
+static void command_ranks(struct server *server, const struct peer_id *peer,
+                          const Ballast__V1__Admin *admin)
+{
+    (void)admin;
+    answer_text(server, peer, operator_json_ranks(server));
+}
+
+static void command_queues(struct server *server, const struct peer_id *peer,
+                           const Ballast__V1__Admin *admin)
+{
+    (void)admin;
+    command_report(server, peer, QUESTION_QUEUES);
+}
+
+static void command_sources(struct server *server, const struct peer_id *peer,
+                            const Ballast__V1__Admin *admin)
+{
+    (void)admin;
+    command_report(server, peer, QUESTION_SOURCES);
+}
+
+static void command_drain(struct server *server, const struct peer_id *peer,
+                          const Ballast__V1__Admin *admin)
+{
+    (void)admin;
+    reply_admin(server, peer, WIRE_OK, NULL, "{}");
+    server_drain(server);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct server *, const struct peer_id *, const Ballast__V1__Admin *);
+} commands[] = {
+    { "status", command_status },   { "queues", command_queues }, { "ranks", command_ranks },
+    { "sources", command_sources }, { "step", command_step },     { "drain", command_drain },
+};
+
+static void run_command(struct server *server, const struct peer_id *peer,
+                        const Ballast__V1__Admin *admin)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(commands[i].name, admin->command) == 0) {
+            commands[i].run(server, peer, admin);
+            return;
+        }
+    }
+    reply_admin(server, peer, WIRE_UNKNOWN_COMMAND,
+                "expected status, queues, ranks, sources, step or drain", NULL);
+}
+
+static void handle(struct server *server, struct incoming *incoming)
+{
+    struct wire_message message = { 0 };
+    const char *why = "a command is exactly one frame";
+    enum wire_status status = WIRE_BAD_REQUEST;
+    if (incoming->frames == 1)
+        status = wire_decode(zmq_msg_data(&incoming->header), zmq_msg_size(&incoming->header),
+                             WIRE_MAX_REQUEST_BYTES, &message, &why);
+    if (status == WIRE_OK && message.type != WIRE_ADMIN) {
+        status = WIRE_BAD_REQUEST;
+        why = "this type of message is no command of an operator";
+    }
+    if (status == WIRE_OK)
+        run_command(server, &incoming->peer, message.admin);
+    else
+        reply_refusal(server, server->operators.socket, &incoming->peer, status, why);
+    wire_message_free(&message);
+}
+
+void operators_ready(struct zmq_loop *events)
+{
+    struct server *server = events->context;
+    struct incoming incoming;
+    for (int i = 0; i < SERVER_RECEIVE_AT_ONCE; i++) {
+        if (!incoming_receive(events->socket, &incoming))
+            return;
+        handle(server, &incoming);
+        incoming_close(&incoming);
+    }
+}
+
+/* ---- events ---- */
+
+void operators_on_plan(struct server *server, uint64_t step)
+{
+    struct list *at = server->questions.next;
+    while (at != &server->questions) {
+        struct operator_question *question = list_entry(at, struct operator_question, link);
+        at = at->next;
+        if (question->kind != QUESTION_STEP || question->step != step)
+            continue;
+        struct shared_plan *plan = plan_store_peek(server->plans, step);
+        if (!plan)
+            return;
+        show_plan(server, &question->peer, plan);
+        shared_plan_unref(plan);
+        end_question(server, question);
+    }
+}
+
+static void refuse_steps_from(struct server *server, uint64_t step, enum wire_status status,
+                              const char *message)
+{
+    struct list *at = server->questions.next;
+    while (at != &server->questions) {
+        struct operator_question *question = list_entry(at, struct operator_question, link);
+        at = at->next;
+        if (question->kind == QUESTION_STEP && question->step >= step)
+            refuse_question(server, question, status, message);
+    }
+}
+
+void operators_on_end(struct server *server, uint64_t end)
+{
+    refuse_steps_from(server, end, WIRE_END, NULL);
+}
+
+void operators_on_failure(struct server *server, uint64_t step, const struct error *error)
+{
+    refuse_steps_from(server, step, reply_status(error->code), error->text);
+}
+
+static void show_report(struct server *server, struct operator_question *question,
+                        const struct planner_report *report)
+{
+    answer_text(server, &question->peer,
+                question->kind == QUESTION_QUEUES ? operator_json_queues(server, report)
+                                                  : operator_json_sources(server, report));
+    end_question(server, question);
+}
+
+void operators_on_report(struct server *server)
+{
+    struct planner_report *report = planner_thread_take_report(server->planner);
+    if (!report)
+        return;
+    struct list *at = server->questions.next;
+    while (at != &server->questions) {
+        struct operator_question *question = list_entry(at, struct operator_question, link);
+        at = at->next;
+        if (question->kind != QUESTION_STEP)
+            show_report(server, question, report);
+    }
+    planner_report_free(report);
+}
+
+void operators_cancel(struct server *server)
+{
+    while (!list_empty(&server->questions))
+        refuse_question(server, list_entry(server->questions.next, struct operator_question, link),
+                        WIRE_DRAINING, NULL);
+}

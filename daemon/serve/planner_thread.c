@@ -1,0 +1,223 @@
+#include "serve/planner_thread.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "serve/checkpoints.h"
+
+struct planner_thread {
+    const struct corpus *corpus;
+    struct plan_store *store;
+    planner_notify *notify;
+    void *context;
+    struct planner *planner;
+    bool broken; /* after an error: the planner must be restored before it is used again */
+    struct checkpoints checkpoints;
+    struct step_plan scratch;
+    pthread_t thread;
+    pthread_mutex_t report_lock;
+    struct planner_report *report; /* waiting to be taken */
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool can_run_forward(const struct planner_thread *self, uint64_t step)
+{
+    return !self->broken && planner_next_step(self->planner) <= step;
+}
+
+static uint64_t steps_away(void *context, uint64_t step)
+{
+    const struct planner_thread *self = context;
+    const struct planner_state *saved = checkpoints_nearest(&self->checkpoints, step);
+    uint64_t start = saved ? saved->next_step : 0;
+    if (can_run_forward(self, step) && planner_next_step(self->planner) > start)
+        start = planner_next_step(self->planner);
+    return step - start;
+}
+
+static int restore(struct planner_thread *self, uint64_t step, struct error *err)
+{
+    const struct planner_state *saved = checkpoints_nearest(&self->checkpoints, step);
+    if (!saved)
+        return error_set(err, EX_SOFTWARE, "no saved planner state at or before step %llu",
+                         (unsigned long long)step);
+    self->broken = true;
+    int failed = planner_restore(self->planner, saved, err);
+    self->broken = failed != 0;
+    return failed;
+}
+
+/* Brings the planner to the best position at or before `step`. */
+static int move_to(struct planner_thread *self, uint64_t step, struct error *err)
+{
+    const struct planner_state *saved = checkpoints_nearest(&self->checkpoints, step);
+    if (can_run_forward(self, step) &&
+        (!saved || saved->next_step <= planner_next_step(self->planner)))
+        return 0;
+    uint64_t from = saved ? saved->next_step : 0;
+    if (!self->broken) {
+        int failed = checkpoints_leave(&self->checkpoints, self->planner, err);
+        if (failed)
+            return failed;
+    }
+    return restore(self, from, err);
+}
+
+static int keep_checkpoint(struct planner_thread *self, struct error *err)
+{
+    if (!checkpoints_due(&self->checkpoints, planner_next_step(self->planner)))
+        return 0;
+    return checkpoints_add(&self->checkpoints, self->planner, err);
+}
+
+static int publish(struct planner_thread *self, struct error *err)
+{
+    struct shared_plan *shared;
+    int failed = shared_plan_new(&self->scratch, &shared, err);
+    if (failed)
+        return failed;
+    plan_store_put(self->store, shared);
+    self->notify(self->context);
+    return 0;
+}
+
+/* Plans the next step, and publishes it if it is the target or somebody will want it. */
+static enum planner_result plan_one(struct planner_thread *self, uint64_t target, struct error *err)
+{
+    if (keep_checkpoint(self, err))
+        return PLANNER_ERROR;
+    uint64_t step = planner_next_step(self->planner);
+    enum planner_result result = planner_step(self->planner, &self->scratch, err);
+    if (result != PLANNER_STEP)
+        return result;
+    if (step != target && !plan_store_keeps(self->store, step))
+        return PLANNER_STEP;
+    return publish(self, err) ? PLANNER_ERROR : PLANNER_STEP;
+}
+
+static void fail(struct planner_thread *self, uint64_t step, const struct error *err)
+{
+    self->broken = true;
+    plan_store_fail(self->store, step, err);
+    self->notify(self->context);
+}
+
+/* Works towards `target` for one slice. */
+static void run_slice(struct planner_thread *self, uint64_t target)
+{
+    struct error err = { 0 };
+    if (move_to(self, target, &err)) {
+        fail(self, target, &err);
+        return;
+    }
+    uint64_t stop_ns = now_ns() + PLANNER_SLICE_NS;
+    for (int i = 0; i < PLANNER_SLICE_STEPS && planner_next_step(self->planner) <= target; i++) {
+        uint64_t step = planner_next_step(self->planner);
+        enum planner_result result = plan_one(self, target, &err);
+        if (result == PLANNER_ERROR) {
+            fail(self, step, &err);
+            return;
+        }
+        if (result == PLANNER_END) {
+            plan_store_end(self->store, step);
+            self->notify(self->context);
+            return;
+        }
+        if (now_ns() >= stop_ns)
+            return;
+    }
+}
+
+static void make_report(struct planner_thread *self)
+{
+    struct planner_report *report = NULL;
+    if (!self->broken || restore(self, UINT64_MAX, NULL) == 0)
+        report = planner_report_new(self->planner, self->corpus->source_count);
+    pthread_mutex_lock(&self->report_lock);
+    planner_report_free(self->report);
+    self->report = report;
+    pthread_mutex_unlock(&self->report_lock);
+    self->notify(self->context);
+}
+
+static void *run(void *argument)
+{
+    struct planner_thread *self = argument;
+    for (;;) {
+        uint64_t step = 0;
+        switch (plan_store_choose(self->store, steps_away, self, &step)) {
+        case PLAN_CHOICE_STEP:
+            run_slice(self, step);
+            break;
+        case PLAN_CHOICE_REPORT:
+            make_report(self);
+            break;
+        case PLAN_CHOICE_STOP:
+            return NULL;
+        }
+    }
+}
+
+static void dispose(struct planner_thread *self)
+{
+    planner_free(self->planner);
+    checkpoints_fini(&self->checkpoints);
+    step_plan_fini(&self->scratch);
+    planner_report_free(self->report);
+    pthread_mutex_destroy(&self->report_lock);
+    free(self);
+}
+
+int planner_thread_start(const struct config *config, const struct corpus *corpus,
+                         struct plan_store *store, planner_notify *notify, void *context,
+                         struct planner_thread **ret_thread, struct digest *ret_digest,
+                         struct error *err)
+{
+    struct planner_thread *self = calloc(1, sizeof *self);
+    if (!self)
+        return error_memory(err, "starting the planner");
+    self->corpus = corpus;
+    self->store = store;
+    self->notify = notify;
+    self->context = context;
+    checkpoints_init(&self->checkpoints);
+    pthread_mutex_init(&self->report_lock, NULL);
+    int failed = planner_new(config, corpus, &self->planner, err);
+    struct digest digest = { 0 };
+    if (!failed) {
+        digest = planner_job_digest(self->planner); /* before the planner is another thread's */
+        if (pthread_create(&self->thread, NULL, run, self) != 0)
+            failed = error_set(err, EX_OSERR, "cannot start the planner thread");
+    }
+    if (failed) {
+        dispose(self);
+        return failed;
+    }
+    *ret_digest = digest;
+    *ret_thread = self;
+    return 0;
+}
+
+struct planner_report *planner_thread_take_report(struct planner_thread *self)
+{
+    pthread_mutex_lock(&self->report_lock);
+    struct planner_report *report = self->report;
+    self->report = NULL;
+    pthread_mutex_unlock(&self->report_lock);
+    return report;
+}
+
+void planner_thread_join(struct planner_thread *self)
+{
+    if (!self)
+        return;
+    pthread_join(self->thread, NULL);
+    dispose(self);
+}

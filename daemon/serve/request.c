@@ -1,0 +1,303 @@
+#include "serve/request.h"
+
+#include <stdlib.h>
+
+#include "ballast/v1/ballast.pb-c.h"
+
+#define ROOM_AT_ONCE 256 /* stalled requests looked at before the loop looks at other things */
+
+enum waits_for { WAITS_FOR_PLAN, WAITS_FOR_PAYLOAD, WAITS_FOR_ROOM };
+
+struct request {
+    struct hash_link by_step; /* server.waiting */
+    struct list of_session;   /* session.requests */
+    struct list stalled;      /* server.stalled, when it waits for room */
+    struct deadline deadline;
+    struct session *session;
+    struct batch_question question;
+    uint64_t since_ms;
+    enum waits_for waits_for;
+    bool wanted; /* counted as wanted by the plan store */
+};
+
+static bool wants_tokens(const struct batch_question *question)
+{
+    return question->parts & BALLAST__V1__PART__PART_TOKENS;
+}
+
+static struct payload_key key_of(const struct batch_question *question)
+{
+    return (struct payload_key){ question->step, question->microbatch, question->cp_rank };
+}
+
+static void unstall(struct server *server, struct request *request)
+{
+    if (list_empty(&request->stalled))
+        return;
+    list_remove(&request->stalled);
+    server->stalled_count--;
+}
+
+static void finish(struct server *server, struct request *request)
+{
+    if (request->wanted)
+        plan_store_unwant(server->plans, request->question.step);
+    hash_table_remove(&server->waiting, &request->by_step);
+    list_remove(&request->of_session);
+    unstall(server, request);
+    server_remove_deadline(server, &request->deadline);
+    request->session->waiting--;
+    free(request);
+}
+
+static void answer(struct server *server, struct request *request, enum wire_status status,
+                   const char *message)
+{
+    reply_no_batch(server, &request->session->peer, &request->question, status, message);
+    finish(server, request);
+}
+
+/* ---- room ---- */
+
+/* May so many bytes more be under way, in total and to this peer? */
+static bool fits(const struct server *server, const struct flight *flight, size_t bytes)
+{
+    size_t limit = server->cache.limit_bytes;
+    size_t all = atomic_load(&server->flights.bytes), its = atomic_load(&flight->bytes);
+    return (all == 0 || all + bytes <= 2 * limit) && (its == 0 || its + bytes <= limit / 4);
+}
+
+static bool has_room(struct server *server, const struct flight *flight, size_t bytes)
+{
+    if (fits(server, flight, bytes))
+        return true;
+    /* Something may land between the two looks; then either `fits` or the wake-up tells. */
+    atomic_store(&server->flights.awaited, true);
+    return fits(server, flight, bytes);
+}
+
+static void stall(struct server *server, struct request *request)
+{
+    request->waits_for = WAITS_FOR_ROOM;
+    unstall(server, request);
+    list_push_back(&server->stalled, &request->stalled);
+    server->stalled_count++;
+}
+
+/* ---- with a plan at hand ---- */
+
+static void note_answered(struct server *server, struct session *session, uint64_t step)
+{
+    session->has_answered = true;
+    session->answered_step = step;
+    if (step <= server->front)
+        return;
+    server->front = step;
+    plan_store_front(server->plans, step);
+}
+
+static void deliver(struct server *server, struct request *request, struct shared_plan *plan,
+                    struct payload *payload)
+{
+    size_t bytes = (payload ? payload->bytes : 0) + plan->bytes;
+    if (!has_room(server, request->session->flight, bytes)) {
+        stall(server, request);
+        return;
+    }
+    if (reply_batch(server, request->session, &request->question, plan, payload))
+        note_answered(server, request->session, request->question.step);
+    finish(server, request);
+}
+
+/* Has the payload gathered; lets the request wait for that, or for room to do it. */
+static void order_payload(struct server *server, struct request *request, struct shared_plan *plan)
+{
+    struct payload_key key = key_of(&request->question);
+    size_t bytes =
+        payload_bytes(&plan->plan, key.microbatch, key.rank, server->corpus->token_bytes);
+    if (!payload_cache_reserve(&server->cache, key, bytes, UINT64_MAX)) {
+        stall(server, request);
+        return;
+    }
+    if (!gather_submit(server->gather, plan, key, false)) {
+        payload_cache_cancel(&server->cache, key);
+        stall(server, request);
+        return;
+    }
+    request->waits_for = WAITS_FOR_PAYLOAD;
+}
+
+/* `plan` is the step's; nobody but the caller need hold it. */
+static void advance_with_plan(struct server *server, struct request *request,
+                              struct shared_plan *plan)
+{
+    struct payload *payload = NULL;
+    if (wants_tokens(&request->question)) {
+        switch (payload_cache_find(&server->cache, key_of(&request->question), &payload)) {
+        case PAYLOAD_HERE:
+            break;
+        case PAYLOAD_COMING:
+            request->waits_for = WAITS_FOR_PAYLOAD;
+            return;
+        case PAYLOAD_ABSENT:
+            order_payload(server, request, plan);
+            return;
+        }
+    }
+    deliver(server, request, plan, payload);
+}
+
+/* ---- from the start ---- */
+
+static void advance(struct server *server, struct request *request)
+{
+    struct shared_plan *plan = NULL;
+    enum plan_answer planned = plan_store_get_or_want(server->plans, request->question.step, &plan);
+    if (request->wanted || planned == PLAN_AFTER_END) {
+        /* It is counted once, whatever happens now. */
+        if (request->wanted)
+            plan_store_unwant(server->plans, request->question.step);
+        request->wanted = false;
+    }
+    switch (planned) {
+    case PLAN_READY:
+        advance_with_plan(server, request, plan);
+        shared_plan_unref(plan);
+        break;
+    case PLAN_WANTED:
+        request->wanted = true;
+        request->waits_for = WAITS_FOR_PLAN;
+        break;
+    case PLAN_AFTER_END:
+        answer(server, request, WIRE_END, NULL);
+        break;
+    case PLAN_NO_MEMORY:
+        answer(server, request, WIRE_BUSY, "the daemon is out of memory, ask again");
+        break;
+    }
+}
+
+static void on_deadline(void *context, struct deadline *deadline)
+{
+    struct server *server = context;
+    struct request *request = list_entry(deadline, struct request, deadline);
+    if (request->waits_for == WAITS_FOR_ROOM)
+        answer(server, request, WIRE_BUSY,
+               "too much is under way to this peer or in all, ask again");
+    else
+        answer(server, request, WIRE_TIMEOUT, NULL);
+}
+
+static struct request *request_new(struct server *server, struct session *session,
+                                   const struct batch_question *question, uint64_t deadline_ms)
+{
+    struct request *request = calloc(1, sizeof *request);
+    if (!request)
+        return NULL;
+    request->session = session;
+    request->question = *question;
+    request->since_ms = server_now_ms(server);
+    request->deadline.passed = on_deadline;
+    list_init(&request->stalled);
+    if (!server_add_deadline(server, &request->deadline, request->since_ms + deadline_ms)) {
+        free(request);
+        return NULL;
+    }
+    hash_table_add(&server->waiting, &request->by_step, question->step);
+    list_push_back(&session->requests, &request->of_session);
+    session->waiting++;
+    return request;
+}
+
+void request_begin(struct server *server, struct session *session,
+                   const struct batch_question *question, uint32_t deadline_ms)
+{
+    if (session->waiting >= SESSION_REQUESTS || server->waiting.count >= SERVER_MOST_WAITING) {
+        reply_no_batch(server, &session->peer, question, WIRE_BUSY, NULL);
+        return;
+    }
+    struct request *request = request_new(server, session, question, deadline_ms);
+    if (!request) {
+        reply_no_batch(server, &session->peer, question, WIRE_BUSY, NULL);
+        return;
+    }
+    advance(server, request);
+}
+
+/* ---- events ---- */
+
+static struct request *request_of(struct hash_link *link)
+{
+    return list_entry(link, struct request, by_step);
+}
+
+void requests_on_plan(struct server *server, uint64_t step)
+{
+    struct hash_link *link = hash_table_find(&server->waiting, step);
+    while (link) {
+        struct hash_link *next = hash_table_same(link);
+        if (request_of(link)->waits_for == WAITS_FOR_PLAN)
+            advance(server, request_of(link));
+        link = next;
+    }
+}
+
+static bool waits_for_job(const struct request *request, const struct gather_job *job)
+{
+    return request->waits_for == WAITS_FOR_PAYLOAD &&
+           request->question.microbatch == job->key.microbatch &&
+           request->question.cp_rank == job->key.rank;
+}
+
+static void conclude(struct server *server, struct request *request, const struct gather_job *job)
+{
+    if (job->payload)
+        deliver(server, request, job->plan, job->payload);
+    else
+        answer(server, request, reply_status(job->error.code), job->error.text);
+}
+
+void requests_on_payload(struct server *server, const struct gather_job *job)
+{
+    struct hash_link *link = hash_table_find(&server->waiting, job->key.step);
+    while (link) {
+        struct hash_link *next = hash_table_same(link);
+        if (waits_for_job(request_of(link), job))
+            conclude(server, request_of(link), job);
+        link = next;
+    }
+}
+
+void requests_on_room(struct server *server)
+{
+    for (int i = 0; i < ROOM_AT_ONCE && server->stalled_left > 0; i++) {
+        server->stalled_left--;
+        if (list_empty(&server->stalled)) {
+            server->stalled_left = 0;
+            return;
+        }
+        struct request *request = list_entry(server->stalled.next, struct request, stalled);
+        unstall(server, request);
+        advance(server, request);
+    }
+}
+
+void requests_answer_from(struct server *server, uint64_t step, enum wire_status status,
+                          const char *message)
+{
+    struct hash_link *link = hash_table_each(&server->waiting, NULL);
+    while (link) {
+        struct hash_link *next = hash_table_each(&server->waiting, link);
+        if (link->key >= step)
+            answer(server, request_of(link), status, message);
+        link = next;
+    }
+}
+
+uint64_t request_oldest_ms(const struct server *server, const struct session *session)
+{
+    if (list_empty(&session->requests))
+        return 0;
+    const struct request *oldest = list_entry(session->requests.next, struct request, of_session);
+    return server_now_ms(server) - oldest->since_ms;
+}

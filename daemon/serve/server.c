@@ -1,0 +1,195 @@
+#include "serve/server.h"
+
+#include <stdlib.h>
+#include <zmq.h>
+
+#include "serve/events.h"
+#include "serve/request.h"
+#include "serve/state.h"
+
+#define IO_THREADS 2
+#define OPERATOR_MESSAGE_BYTES 4096
+#define OPERATOR_QUEUED_MESSAGES 64
+
+int server_new(const struct config *config, struct log *log, struct server **ret_server,
+               struct error *err)
+{
+    struct server *server = calloc(1, sizeof *server);
+    if (!server)
+        return error_memory(err, "starting the server");
+    server->config = config;
+    server->log = log;
+    list_init(&server->stalled);
+    list_init(&server->questions);
+    int failed = endpoint_lock(config->serve.endpoint, &server->trainers, err);
+    if (!failed)
+        failed = endpoint_lock(config->serve.admin, &server->operators, err);
+    if (failed) {
+        server_free(server);
+        return failed;
+    }
+    *ret_server = server;
+    return 0;
+}
+
+void server_free(struct server *server)
+{
+    if (!server)
+        return;
+    endpoint_close(&server->trainers, 0);
+    endpoint_close(&server->operators, 0);
+    free(server);
+}
+
+/* ---- opening ---- */
+
+/* Room for the steps ahead, the one at hand and the one before; chunks carry a token more each. */
+static size_t cache_limit(const struct config *config, const struct corpus *corpus)
+{
+    uint64_t microbatch = (uint64_t)config->max_sequence_length * corpus->token_bytes;
+    microbatch += microbatch / 8 + 4096;
+    uint64_t limit = config->serve.cache_bytes;
+    if (limit == 0)
+        limit = ((uint64_t)config->serve.steps_ahead + 2) * config_step_microbatches(config) *
+                microbatch;
+    return (size_t)(limit < microbatch ? microbatch : limit);
+}
+
+static int open_parts(struct server *server, struct error *err)
+{
+    const struct serve_options *options = &server->config->serve;
+    server->flights.wake = &server->wake;
+    int failed = sessions_init(&server->sessions, options->max_clients, &server->flights, err);
+    if (!failed)
+        failed = hash_table_init(&server->waiting, SERVER_MOST_WAITING / 4, err);
+    if (!failed)
+        failed =
+            payload_cache_init(&server->cache, cache_limit(server->config, server->corpus), err);
+    if (!failed)
+        failed = plan_store_new(options->steps_ahead, 1024, &server->plans, err);
+    return failed;
+}
+
+static int open_threads(struct server *server, struct error *err)
+{
+    int failed = gather_new(server->corpus, server->config->serve.gather_threads, events_wake,
+                            server, &server->gather, err);
+    if (failed)
+        return failed;
+    return planner_thread_start(server->config, server->corpus, server->plans, events_wake, server,
+                                &server->planner, &server->job_digest, err);
+}
+
+static int open_context(struct server *server, struct error *err)
+{
+    server->zmq = zmq_ctx_new();
+    if (!server->zmq)
+        return error_set(err, EX_OSERR, "cannot make a ZeroMQ context: %s",
+                         zmq_strerror(zmq_errno()));
+    zmq_ctx_set(server->zmq, ZMQ_IO_THREADS, IO_THREADS);
+    return 0;
+}
+
+static int open_sockets(struct server *server, struct error *err)
+{
+    struct endpoint_limits trainers = { server->config->serve.max_message_bytes,
+                                        SERVER_QUEUED_MESSAGES };
+    struct endpoint_limits operators = { OPERATOR_MESSAGE_BYTES, OPERATOR_QUEUED_MESSAGES };
+    int failed = endpoint_bind(&server->trainers, server->zmq, &trainers, err);
+    if (!failed)
+        failed = endpoint_bind(&server->operators, server->zmq, &operators, err);
+    if (!failed)
+        failed = zmq_loop_open(&server->trainer_events, &server->loop, server->trainers.socket,
+                               trainers_ready, server, err);
+    if (!failed)
+        failed = zmq_loop_open(&server->operator_events, &server->loop, server->operators.socket,
+                               operators_ready, server, err);
+    return failed;
+}
+
+static int open_all(struct server *server, struct error *err)
+{
+    int failed = open_parts(server, err);
+    if (!failed)
+        failed = events_open(server, err);
+    if (!failed)
+        failed = open_context(server, err);
+    if (!failed)
+        failed = open_sockets(server, err);
+    if (!failed)
+        failed = open_threads(server, err);
+    return failed;
+}
+
+/* ---- closing, in the order that server.h gives ---- */
+
+static void close_sockets(struct server *server, int linger_ms)
+{
+    if (server->trainer_events.open_handles)
+        zmq_loop_close(&server->trainer_events, NULL);
+    if (server->operator_events.open_handles)
+        zmq_loop_close(&server->operator_events, NULL);
+    uv_run(&server->loop, UV_RUN_NOWAIT);
+    endpoint_close(&server->trainers, linger_ms);
+    endpoint_close(&server->operators, linger_ms);
+}
+
+static void close_threads(struct server *server)
+{
+    if (server->plans)
+        plan_store_stop(server->plans);
+    planner_thread_join(server->planner);
+    gather_free(server->gather);
+}
+
+static void close_handle(uv_handle_t *handle, void *context)
+{
+    (void)context;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+static void close_loop(struct server *server)
+{
+    uv_walk(&server->loop, close_handle, NULL);
+    uv_run(&server->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&server->loop);
+}
+
+static void close_parts(struct server *server)
+{
+    payload_cache_fini(&server->cache);
+    plan_store_free(server->plans);
+    sessions_fini(&server->sessions);
+    hash_table_fini(&server->waiting);
+    deadlines_fini(&server->deadlines);
+}
+
+static void close_all(struct server *server, int linger_ms)
+{
+    server->phase = SERVER_STOPPED;
+    close_sockets(server, linger_ms);
+    close_threads(server);
+    if (server->zmq)
+        zmq_ctx_term(server->zmq); /* waits for what was sent, up to the linger time */
+    close_loop(server);
+    close_parts(server);
+}
+
+int server_run(struct server *server, const struct corpus *corpus, struct error *err)
+{
+    int failed = uv_loop_init(&server->loop);
+    if (failed)
+        return error_set(err, EX_OSERR, "cannot make an event loop: %s", uv_strerror(failed));
+    server->corpus = corpus;
+    server->started_ms = server_now_ms(server);
+    failed = open_all(server, err);
+    if (!failed)
+        uv_run(&server->loop, UV_RUN_DEFAULT);
+    close_all(server, failed ? 0 : ENDPOINT_LINGER_MS);
+    if (!failed && server->fatal.code) {
+        *err = server->fatal;
+        failed = server->fatal.code;
+    }
+    return failed;
+}

@@ -1,0 +1,219 @@
+/* The trainers' socket: HELLO, GET_BATCH and ACK, and the refusal of everything else. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ballast/v1/ballast.pb-c.h"
+#include "config/config.h"
+#include "serve/receive.h"
+#include "serve/reply.h"
+#include "serve/request.h"
+#include "serve/state.h"
+#include "wire/frame.h"
+#include "wire/limits.h"
+
+#define ALL_PARTS                                                                                  \
+    (BALLAST__V1__PART__PART_PIECES | BALLAST__V1__PART__PART_CHUNKS |                             \
+     BALLAST__V1__PART__PART_TOKENS)
+
+static void refuse(struct server *server, const struct peer_id *peer, enum wire_status status,
+                   const char *why)
+{
+    reply_refusal(server, server->trainers.socket, peer, status, why);
+}
+
+/* ---- HELLO ---- */
+
+static enum wire_status check_hello(const struct server *server, const Ballast__V1__Hello *hello,
+                                    char *why, size_t bytes)
+{
+    const struct parallel *parallel = &server->config->parallel;
+    if (*hello->job && strcmp(hello->job, server->config->job) != 0) {
+        snprintf(why, bytes, "this daemon serves job '%.100s', not '%.100s'", server->config->job,
+                 hello->job);
+        return WIRE_WRONG_JOB;
+    }
+    if (hello->rank && (hello->rank->dp >= parallel->dp || hello->rank->cp >= parallel->cp)) {
+        snprintf(why, bytes, "rank dp %u, cp %u is outside this job's dp %u, cp %u",
+                 hello->rank->dp, hello->rank->cp, parallel->dp, parallel->cp);
+        return WIRE_OUT_OF_RANGE;
+    }
+    return WIRE_OK;
+}
+
+static void note_rank(struct session *session, const Ballast__V1__Rank *rank)
+{
+    session->dp = rank ? rank->dp : 0;
+    session->cp = rank ? rank->cp : 0;
+    session->pp = rank ? rank->pp : 0;
+    session->tp = rank ? rank->tp : 0;
+}
+
+static void greet(struct server *server, struct session *session, const Ballast__V1__Hello *hello)
+{
+    session->greeted = true;
+    session->incarnation = hello->incarnation;
+    note_rank(session, hello->rank);
+    snprintf(session->client, sizeof session->client, "%s", hello->client);
+    sessions_replace(&server->sessions, session);
+}
+
+static void on_hello(struct server *server, const struct peer_id *peer,
+                     const Ballast__V1__Hello *hello)
+{
+    server->counters.hellos++;
+    if (server->phase >= SERVER_DRAINING) {
+        reply_hello(server, peer, WIRE_DRAINING, NULL);
+        return;
+    }
+    char why[WIRE_MAX_TEXT_BYTES + 1];
+    enum wire_status status = check_hello(server, hello, why, sizeof why);
+    if (status != WIRE_OK) {
+        reply_hello(server, peer, status, why);
+        return;
+    }
+    struct session *session = sessions_hear(&server->sessions, peer, server_now_ms(server));
+    if (!session) {
+        reply_hello(server, peer, WIRE_BUSY, "too many clients (serve.max_clients), ask again");
+        return;
+    }
+    greet(server, session, hello);
+    reply_hello(server, peer, WIRE_OK, NULL);
+}
+
+/* ---- GET_BATCH ---- */
+
+static bool wrong_digest(const struct server *server, const Ballast__V1__GetBatch *get)
+{
+    if (get->job_digest.len == 0)
+        return false;
+    return get->job_digest.len != DIGEST_BYTES ||
+           memcmp(get->job_digest.data, server->job_digest.bytes, DIGEST_BYTES) != 0;
+}
+
+static enum wire_status check_get(const struct server *server, const Ballast__V1__GetBatch *get,
+                                  char *why, size_t bytes)
+{
+    uint32_t microbatches = config_step_microbatches(server->config);
+    uint32_t cp = server->config->parallel.cp;
+    if (get->parts & ~(uint32_t)ALL_PARTS) {
+        snprintf(why, bytes, "parts 0x%x: only 0x%x are known", get->parts, ALL_PARTS);
+        return WIRE_BAD_REQUEST;
+    }
+    if (get->microbatch >= microbatches || get->cp_rank >= cp) {
+        snprintf(why, bytes, "micro-batch %u of %u, CP rank %u of %u: no such one in this job",
+                 get->microbatch, microbatches, get->cp_rank, cp);
+        return WIRE_OUT_OF_RANGE;
+    }
+    if (wrong_digest(server, get)) {
+        snprintf(why, bytes,
+                 "the job digest differs: this daemon has another configuration or corpus");
+        return WIRE_WRONG_JOB;
+    }
+    if (get->parts & BALLAST__V1__PART__PART_TOKENS && !server->corpus->has_tokens) {
+        snprintf(why, bytes, "%s", wire_status_text(WIRE_NO_TOKENS));
+        return WIRE_NO_TOKENS;
+    }
+    if (server->phase >= SERVER_DRAINING) {
+        snprintf(why, bytes, "%s", wire_status_text(WIRE_DRAINING));
+        return WIRE_DRAINING;
+    }
+    return WIRE_OK;
+}
+
+static void note_requested(struct server *server, struct session *session, uint64_t step)
+{
+    session->has_requested = true;
+    session->requested_step = step;
+    if (!server->has_requested || step > server->requested_step)
+        server->requested_step = step;
+    server->has_requested = true;
+}
+
+static void on_get_batch(struct server *server, const struct peer_id *peer,
+                         const Ballast__V1__GetBatch *get)
+{
+    server->counters.get_batches++;
+    struct batch_question question = { get->request, get->step, get->microbatch, get->cp_rank,
+                                       get->parts };
+    char why[WIRE_MAX_TEXT_BYTES + 1];
+    enum wire_status status = check_get(server, get, why, sizeof why);
+    if (status != WIRE_OK) {
+        reply_no_batch(server, peer, &question, status, why);
+        return;
+    }
+    struct session *session = sessions_hear(&server->sessions, peer, server_now_ms(server));
+    if (!session) {
+        reply_no_batch(server, peer, &question, WIRE_BUSY,
+                       "too many clients (serve.max_clients), ask again");
+        return;
+    }
+    note_requested(server, session, get->step);
+    uint32_t deadline_ms =
+        get->deadline_ms > WIRE_MAX_DEADLINE_MS ? WIRE_MAX_DEADLINE_MS : get->deadline_ms;
+    request_begin(server, session, &question, deadline_ms);
+}
+
+/* ---- ACK ---- */
+
+static void on_ack(struct server *server, const struct peer_id *peer, const Ballast__V1__Ack *ack)
+{
+    server->counters.acks++;
+    struct session *session = sessions_hear(&server->sessions, peer, server_now_ms(server));
+    if (!session)
+        return;
+    if (!session->greeted)
+        note_rank(session, ack->rank);
+    session->has_acked = true;
+    session->acked_step = ack->step;
+}
+
+/* ---- all ---- */
+
+static void dispatch(struct server *server, const struct peer_id *peer,
+                     const struct wire_message *message)
+{
+    switch (message->type) {
+    case WIRE_HELLO:
+        on_hello(server, peer, message->hello);
+        break;
+    case WIRE_GET_BATCH:
+        on_get_batch(server, peer, message->get_batch);
+        break;
+    case WIRE_ACK:
+        on_ack(server, peer, message->ack);
+        break;
+    default:
+        refuse(server, peer, WIRE_BAD_REQUEST, "this type of message is no request of a trainer");
+    }
+}
+
+static void handle(struct server *server, struct incoming *incoming)
+{
+    if (incoming->frames != 1) {
+        refuse(server, &incoming->peer, WIRE_BAD_REQUEST, "a request is exactly one frame");
+        return;
+    }
+    struct wire_message message = { 0 };
+    const char *why = NULL;
+    enum wire_status status =
+        wire_decode(zmq_msg_data(&incoming->header), zmq_msg_size(&incoming->header),
+                    WIRE_MAX_REQUEST_BYTES, &message, &why);
+    if (status != WIRE_OK) {
+        refuse(server, &incoming->peer, status, why);
+        return;
+    }
+    dispatch(server, &incoming->peer, &message);
+    wire_message_free(&message);
+}
+
+void trainers_ready(struct zmq_loop *events)
+{
+    struct server *server = events->context;
+    struct incoming incoming;
+    for (int i = 0; i < SERVER_RECEIVE_AT_ONCE; i++) {
+        if (!incoming_receive(events->socket, &incoming))
+            return;
+        handle(server, &incoming);
+        incoming_close(&incoming);
+    }
+}
