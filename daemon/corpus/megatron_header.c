@@ -143,7 +143,7 @@ int megatron_header_read(const struct shard_file *file, const char *path,
         .sequences = load64(bytes + 18),
         .document_indices = load64(bytes + 26),
     };
-    enum token_type type;
+    enum token_type type = TOKEN_U8;
     if ((code = check_layout(&raw, file->bytes, path, err)) ||
         (code = token_type_of(raw.code, path, &type, err)))
         return code;

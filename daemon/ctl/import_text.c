@@ -93,7 +93,7 @@ static int copy_text(struct text *text, struct import_file *data, uint32_t *ret_
     unsigned char block[BLOCK_BYTES];
     uint32_t bytes = 0;
     for (;;) {
-        size_t count;
+        size_t count = 0;
         int code = text_read(text, block, &count, err);
         if (code)
             return code;
