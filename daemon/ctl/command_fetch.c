@@ -57,9 +57,13 @@ static int open_client(const struct request *request, uint32_t dp_rank, uint32_t
     options.cp_rank = cp_rank;
     options.prefetch = 1;
     ballast_status status = ballast_open(&options, ret_client);
+    if (status == BALLAST_INVALID)
+        return error_set(err, EX_USAGE,
+                         "--endpoint: found '%s', expected ZeroMQ endpoints such as "
+                         "tcp://127.0.0.1:5755, separated by commas",
+                         request->endpoints);
     if (status != BALLAST_OK)
-        return error_set(err, status == BALLAST_INVALID ? EX_USAGE : EX_OSERR,
-                         "--endpoint: cannot use '%s': %s", request->endpoints,
+        return error_set(err, EX_OSERR, "%s: cannot prepare a connection: %s", request->endpoints,
                          ballast_status_text(status));
     return 0;
 }

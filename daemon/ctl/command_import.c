@@ -38,7 +38,7 @@ static void print_text(const char *prefix, const struct import_facts *facts, str
                  human_count(facts->documents, documents), human_count(facts->tokens, tokens),
                  IMPORT_VOCAB_SIZE);
     if (facts->skipped)
-        output_print(out, "; passed over %s that are empty or no files",
+        output_print(out, "; %s passed over: empty, or no regular files",
                      human_count(facts->skipped, skipped));
     output_print(out, "\n");
 }

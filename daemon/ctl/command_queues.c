@@ -51,7 +51,8 @@ static int show_queues(json_t *answer, struct output *out, struct error *err)
     if (json_unpack_ex(answer, &why, 0, "{sI ss so sI sI sI}", "step", &step, "policy", &policy,
                        "places", &places, "pieces", &pieces, "tokens", &tokens, "oldest", &oldest))
         return daemon_misfit(&why, err);
-    output_print(out, "after step %" JSON_INTEGER_FORMAT ", policy %s\n\n", step, policy);
+    char text[HUMAN_BYTES];
+    output_print(out, "after step %s, policy %s\n\n", human_count((uint64_t)step, text), policy);
     struct table *table = table_new(columns, sizeof columns / sizeof *columns);
     int code = add_places(table, places, err);
     add_place(table, "all", pieces, tokens, oldest);

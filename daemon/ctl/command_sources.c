@@ -6,10 +6,12 @@
 #include "ctl/table.h"
 
 static const struct column columns[] = {
-    { "source", ALIGN_LEFT, 0 },     { "format", ALIGN_LEFT, 0 },    { "shards", ALIGN_RIGHT, 0 },
-    { "documents", ALIGN_RIGHT, 0 }, { "empty", ALIGN_RIGHT, 0 },    { "tokens", ALIGN_RIGHT, 0 },
-    { "target", ALIGN_RIGHT, 0 },    { "realised", ALIGN_RIGHT, 0 }, { "epoch", ALIGN_RIGHT, 0 },
-    { "done", ALIGN_RIGHT, 0 },      { "served", ALIGN_RIGHT, 0 },   { "dropped", ALIGN_RIGHT, 0 },
+    { "source", ALIGN_LEFT, 0 },      { "format", ALIGN_LEFT, 0 },
+    { "shards", ALIGN_RIGHT, 0 },     { "documents", ALIGN_RIGHT, 0 },
+    { "empty", ALIGN_RIGHT, 0 },      { "tokens", ALIGN_RIGHT, 0 },
+    { "target", ALIGN_RIGHT, 0 },     { "realised", ALIGN_RIGHT, 0 },
+    { "epoch", ALIGN_RIGHT, 0 },      { "done", ALIGN_RIGHT, 0 },
+    { "handed out", ALIGN_RIGHT, 0 }, { "dropped", ALIGN_RIGHT, 0 },
 };
 
 struct source_row {

@@ -13,7 +13,8 @@ struct status {
     double uptime_s;
     json_t *planned, *requested, *steps; /* a number, or null where there is none yet */
     json_int_t clients, waiting_requests, batches, bytes_sent, replanned_steps;
-    json_t *requests, *refusals; /* how many of each kind, by name */
+    json_t *requests, *refusals;       /* how many of each kind, by name */
+    json_int_t unreachable, congested; /* replies that could not be delivered */
     json_int_t cache_bytes, cache_limit_bytes, cache_payloads, in_flight_bytes;
 };
 
@@ -21,13 +22,14 @@ static int read_status(json_t *answer, struct status *status, struct error *err)
 {
     json_error_t why;
     if (json_unpack_ex(
-            answer, &why, 0, "{ss ss ss ss sF so so so sI sI sI sI sI so so s{sI sI sI sI}}", "job",
-            &status->job, "server", &status->server, "state", &status->state, "job_digest",
+            answer, &why, 0, "{ss ss ss ss sF so so so sI sI sI sI sI sI sI so so s{sI sI sI sI}}",
+            "job", &status->job, "server", &status->server, "state", &status->state, "job_digest",
             &status->job_digest, "uptime_s", &status->uptime_s, "planned_step", &status->planned,
             "requested_step", &status->requested, "steps", &status->steps, "clients",
             &status->clients, "waiting_requests", &status->waiting_requests, "batches",
             &status->batches, "bytes_sent", &status->bytes_sent, "replanned_steps",
-            &status->replanned_steps, "requests", &status->requests, "refusals", &status->refusals,
+            &status->replanned_steps, "unreachable", &status->unreachable, "congested",
+            &status->congested, "requests", &status->requests, "refusals", &status->refusals,
             "cache", "bytes", &status->cache_bytes, "limit_bytes", &status->cache_limit_bytes,
             "payloads", &status->cache_payloads, "in_flight_bytes", &status->in_flight_bytes))
         return daemon_misfit(&why, err);
@@ -103,6 +105,18 @@ static void describe_counts(struct table *facts, const char *title, json_t *coun
     }
 }
 
+static void describe_losses(struct table *facts, const struct status *status)
+{
+    char unreachable[HUMAN_BYTES], congested[HUMAN_BYTES];
+    if (!status->unreachable && !status->congested)
+        return;
+    table_cell(facts, "undelivered");
+    table_styled(facts, STYLE_WARNING,
+                 "%s replies to clients that had gone, %s to clients too slow",
+                 human_count((uint64_t)status->unreachable, unreachable),
+                 human_count((uint64_t)status->congested, congested));
+}
+
 static void describe_cache(struct table *facts, const struct status *status)
 {
     char bytes[HUMAN_BYTES], limit[HUMAN_BYTES], payloads[HUMAN_BYTES], in_flight[HUMAN_BYTES];
@@ -126,6 +140,7 @@ static int show_status(json_t *answer, struct output *out, struct error *err)
     describe_traffic(facts, &status);
     describe_counts(facts, "requests", status.requests, STYLE_PLAIN);
     describe_counts(facts, "refused", status.refusals, STYLE_WARNING);
+    describe_losses(facts, &status);
     describe_cache(facts, &status);
     code = table_print(facts, out, err);
     table_free(facts);

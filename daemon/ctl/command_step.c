@@ -6,10 +6,10 @@
 #include "ctl/table.h"
 
 static const struct column columns[] = {
-    { "micro-batch", ALIGN_RIGHT, 0 },    { "dp", ALIGN_RIGHT, 0 },
-    { "slot", ALIGN_RIGHT, 0 },           { "pieces", ALIGN_RIGHT, 0 },
-    { "tokens", ALIGN_RIGHT, 0 },         { "longest piece", ALIGN_RIGHT, 0 },
-    { "work over mean", ALIGN_RIGHT, 0 }, { "busiest CP rank over mean", ALIGN_RIGHT, 0 },
+    { "micro-batch", ALIGN_RIGHT, 0 }, { "dp", ALIGN_RIGHT, 0 },
+    { "slot", ALIGN_RIGHT, 0 },        { "pieces", ALIGN_RIGHT, 0 },
+    { "tokens", ALIGN_RIGHT, 0 },      { "longest piece", ALIGN_RIGHT, 0 },
+    { "work", ALIGN_RIGHT, 0 },        { "busiest CP rank", ALIGN_RIGHT, 0 },
     { "sharding", ALIGN_LEFT, 0 },
 };
 
@@ -109,6 +109,9 @@ static int show_step(json_t *answer, struct output *out, struct error *err)
     int code = add_rows(table, microbatches, err);
     if (!code)
         code = table_print(table, out, err);
+    output_print(out,
+                 "\nwork: over the mean of the step; busiest CP rank: attention over the mean of "
+                 "the micro-batch\n");
     table_free(table);
     return code;
 }

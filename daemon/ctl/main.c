@@ -22,13 +22,15 @@ static int unknown_command(const char *typed, struct error *err)
 }
 
 static int run_command(const struct command *command, int argc, char **argv, struct output *out,
-                       struct error *err)
+                       const char **ret_help, struct error *err)
 {
     struct arguments arguments;
     int code = arguments_parse(command, argc, argv, &arguments, err);
-    if (!code && argument_given(&arguments, OPTION_HELP))
+    if (code)
+        *ret_help = command->name;
+    else if (argument_given(&arguments, OPTION_HELP))
         help_command(command, out);
-    else if (!code)
+    else
         code = command->run(&arguments, out, err);
     arguments_fini(&arguments);
     if (code && *err->text)
@@ -36,10 +38,13 @@ static int run_command(const struct command *command, int argc, char **argv, str
     return code;
 }
 
-/* Sets *ret_command once it is known, for the hint after a usage error. */
-static int run(int argc, char **argv, struct output *out, const struct command **ret_command,
-               struct error *err)
+/*
+ * Sets *ret_help when the command line could not be understood: to the command whose help would
+ * help, or to "".
+ */
+static int run(int argc, char **argv, struct output *out, const char **ret_help, struct error *err)
 {
+    *ret_help = "";
     if (argc < 2)
         return error_set(err, EX_USAGE, "COMMAND is missing");
     const char *word = argv[1];
@@ -56,22 +61,21 @@ static int run(int argc, char **argv, struct output *out, const struct command *
     const struct command *command = command_find(word);
     if (!command)
         return unknown_command(word, err);
-    *ret_command = command;
-    return run_command(command, argc - 1, argv + 1, out, err);
+    *ret_help = NULL;
+    return run_command(command, argc - 1, argv + 1, out, ret_help, err);
 }
 
-static void report(const struct error *err, int code, const struct command *command)
+static void report(const struct error *err, const char *help)
 {
+    struct output complaint;
+    output_init(&complaint, stderr);
     if (*err->text) {
-        struct output complaint;
-        output_init(&complaint, stderr);
         output_print(&complaint, "ballastctl: ");
         output_safe(&complaint, err->text);
         output_print(&complaint, "\n");
     }
-    if (code == EX_USAGE)
-        fprintf(stderr, "Try 'ballastctl %s%s--help'.\n", command ? command->name : "",
-                command ? " " : "");
+    if (help)
+        output_print(&complaint, "Try 'ballastctl %s%s--help'.\n", help, *help ? " " : "");
 }
 
 int main(int argc, char **argv)
@@ -81,14 +85,16 @@ int main(int argc, char **argv)
     struct output out;
     output_init(&out, stdout);
     struct error err = { 0 };
-    const struct command *command = NULL;
-    int code = run(argc, argv, &out, &command, &err);
+    const char *help = NULL;
+    int code = run(argc, argv, &out, &help, &err);
     struct error flush_error = { 0 };
     int flush_code = output_flush(&out, &flush_error);
     if (!code && flush_code) {
         code = flush_code;
         err = flush_error;
+        help = NULL;
     }
-    report(&err, code, command);
+    if (code)
+        report(&err, help);
     return code;
 }
