@@ -23,6 +23,7 @@ int frames_receive(void *socket, struct frames *ret_frames)
     while (more) {
         zmq_msg_t surplus;
         bool fits = frames.count < WIRE_MAX_FRAMES;
+        /* cppcheck-suppress uninitvar ; receive_part initialises it */
         zmq_msg_t *part = fits ? &frames.part[frames.count] : &surplus;
         int error = receive_part(socket, part);
         if (error) {
