@@ -113,7 +113,7 @@ static int check_members(const struct walk *walk, const cyaml_schema_value_t *sc
 
 /* As deep as the schema. */
 static int check_value(const struct walk *walk, const cyaml_schema_value_t *schema,
-                       struct place place) /* NOLINT(misc-no-recursion) */
+                       struct place place)
 {
     if (schema->type == CYAML_MAPPING)
         return check_members(walk, schema, place);

@@ -47,7 +47,7 @@ static bool write_mapping(struct writer *writer, const yaml_node_t *node)
 }
 
 /* As deep as yaml_read lets a document be, and an override as deep again. */
-static bool write_node(struct writer *writer, int node) /* NOLINT(misc-no-recursion) */
+static bool write_node(struct writer *writer, int node)
 {
     const yaml_node_t *found = document_node(writer->document, node);
     if (found->type == YAML_SCALAR_NODE)

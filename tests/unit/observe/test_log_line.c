@@ -122,7 +122,7 @@ Test(log_line, json_that_does_not_fit_keeps_its_head)
     value[sizeof value - 1] = 0;
     struct log_field fields[] = { log_text("key", value), log_end() };
     struct log_message long_one = { "now", LOG_LEVEL_ERROR, value, fields };
-    json_t *object = parse(&long_one, 256);
+    json_t *object = parse(&long_one, 512);
     cr_expect_str_eq(json_string_value(json_object_get(object, "level")), "error");
     cr_expect_str_eq(json_string_value(json_object_get(object, "truncated")), "yes");
     cr_expect_eq(strlen(json_string_value(json_object_get(object, "message"))), 63);
