@@ -28,7 +28,7 @@ static ballast_status give_up(ballast_client *client, int timeout_ms)
     if (trouble->status == BALLAST_OK)
         return problem_set(&client->last, status, "%s: no answer within %d ms",
                            session_endpoint(client), timeout_ms);
-    return problem_set(&client->last, status, "no batch within %d ms: %s", timeout_ms,
+    return problem_set(&client->last, status, "nothing within %d ms: %s", timeout_ms,
                        trouble->text);
 }
 

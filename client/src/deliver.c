@@ -19,11 +19,19 @@ static ballast_status report_end(ballast_client *client)
                        (unsigned long long)client->end_step);
 }
 
-/* A request that failed is told once; the next call asks again. */
-static ballast_status report_failure(ballast_client *client, struct request *request)
+static void retry_failed(ballast_client *client, struct request *request, void *context)
+{
+    (void)client;
+    (void)context;
+    if (request->state == REQUEST_FAILED)
+        request_retry(request);
+}
+
+/* A failure is told once. Whatever failed, also further ahead, is asked again by the next call. */
+static ballast_status report_failure(ballast_client *client, const struct request *request)
 {
     client->last = request->problem;
-    request_retry(request);
+    session_each_request(client, retry_failed, NULL);
     return client->last.status;
 }
 

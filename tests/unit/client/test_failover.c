@@ -1,0 +1,223 @@
+/* Several endpoints: dead, silent, draining, restarted, of another job. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client_helper.h"
+
+/* Takes all micro-batches from (step, slot) on: every one once, in order, then END. */
+static void expect_rest(ballast_client *client, const struct fake_job *job, uint64_t step,
+                        uint32_t slot)
+{
+    for (; step < job->steps; step++, slot = 0)
+        for (; slot < job->microbatches; slot++)
+            expect_next(client, job, step, slot);
+    ballast_batch *batch = NULL;
+    cr_assert_eq(ballast_next(client, PATIENCE_MS, &batch), BALLAST_END);
+}
+
+Test(client_failover, a_dead_endpoint_is_passed_over)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *daemon = start(&job);
+    char endpoints[300];
+    snprintf(endpoints, sizeof endpoints, "tcp://127.0.0.1:1, %s", fake_endpoint(daemon));
+    ballast_options options = BALLAST_OPTIONS_INIT;
+    options.endpoints = endpoints;
+    ballast_client *client = open_with(&options);
+    expect_rest(client, &job, 0, 0);
+    cr_assert_eq(counters_of(client).failovers, 1);
+    ballast_close(client);
+    fake_stop(daemon);
+}
+
+Test(client_failover, a_daemon_dies_and_another_goes_on)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *first = start(&job), *second = start(&job);
+    ballast_options options = options_for(first, second);
+    ballast_client *client = open_with(&options);
+    for (uint64_t step = 0; step < 3; step++)
+        for (uint32_t slot = 0; slot < 2; slot++)
+            expect_next(client, &job, step, slot);
+    fake_stop(first);
+    expect_rest(client, &job, 3, 0);
+    cr_assert_eq(counters_of(client).failovers, 1);
+    ballast_close(client);
+    fake_stop(second);
+}
+
+/* Connected, alive as far as TCP can tell, but it never answers. */
+Test(client_failover, silence_leads_to_the_next)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *first = start(&job), *second = start(&job);
+    ballast_options options = options_for(first, second);
+    options.retry_ms = SHORT_RETRY_MS;
+    ballast_client *client = open_with(&options);
+    expect_next(client, &job, 0, 0);
+    fake_behave(first, (struct fake_behaviour){ .ignore_batch = true, .ignore_hello = true });
+    expect_rest(client, &job, 0, 1);
+    cr_assert_geq(counters_of(client).failovers, 1);
+    cr_assert_geq(counters_of(client).retries, 1);
+    ballast_close(client);
+    fake_stop(first);
+    fake_stop(second);
+}
+
+Test(client_failover, no_answer_to_hello)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *first = start(&job), *second = start(&job);
+    fake_behave(first, (struct fake_behaviour){ .ignore_hello = true });
+    ballast_options options = options_for(first, second);
+    options.retry_ms = SHORT_RETRY_MS;
+    ballast_client *client = open_with(&options);
+    expect_rest(client, &job, 0, 0);
+    cr_assert_eq(fake_hellos(second), 1);
+    ballast_close(client);
+    fake_stop(first);
+    fake_stop(second);
+}
+
+/* A reply that gets lost on the way: the daemon talks, so it is asked again, not left. */
+Test(client_failover, a_lost_reply_is_asked_for_again)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *first = start(&job), *second = start(&job);
+    fake_behave(first, (struct fake_behaviour){ .ignore_batch = true, .times = 1 });
+    ballast_options options = options_for(first, second);
+    options.retry_ms = SHORT_RETRY_MS;
+    options.prefetch = 2;
+    ballast_client *client = open_with(&options);
+    expect_rest(client, &job, 0, 0);
+    cr_assert_geq(counters_of(client).retries, 1);
+    ballast_close(client);
+    fake_stop(first);
+    fake_stop(second);
+}
+
+Test(client_failover, a_draining_daemon_is_left_at_once)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *first = start(&job), *second = start(&job);
+    ballast_options options = options_for(first, second);
+    options.retry_ms = 600000; /* silence would take for ever */
+    ballast_client *client = open_with(&options);
+    expect_next(client, &job, 0, 0);
+    fake_behave(first, (struct fake_behaviour){ .batch_status = BALLAST_DRAINING,
+                                                .hello_status = BALLAST_DRAINING });
+    expect_rest(client, &job, 0, 1);
+    cr_assert_eq(counters_of(client).failovers, 1);
+    ballast_close(client);
+    fake_stop(first);
+    fake_stop(second);
+}
+
+/* kill -9 and a new start on the same port: HELLO is said again, and nothing is lost. */
+Test(client_failover, the_only_daemon_restarts)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *daemon = start(&job);
+    char endpoint[256];
+    snprintf(endpoint, sizeof endpoint, "%s", fake_endpoint(daemon));
+    ballast_options options = options_for(daemon, NULL);
+    options.retry_ms = 60000; /* the broken connection must be enough to notice */
+    ballast_client *client = open_with(&options);
+    expect_next(client, &job, 0, 0);
+    fake_stop(daemon);
+    daemon = fake_start(&job, endpoint);
+    cr_assert_not_null(daemon);
+    expect_rest(client, &job, 0, 1);
+    cr_assert_eq(fake_hellos(daemon), 1);
+    ballast_close(client);
+    fake_stop(daemon);
+}
+
+Test(client_failover, a_daemon_that_starts_late)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *daemon = start(&job);
+    char endpoint[256];
+    snprintf(endpoint, sizeof endpoint, "%s", fake_endpoint(daemon));
+    fake_stop(daemon);
+    ballast_options options = BALLAST_OPTIONS_INIT;
+    options.endpoints = endpoint;
+    ballast_client *client = open_with(&options);
+    ballast_batch *batch = NULL;
+    cr_assert_eq(ballast_next(client, 50, &batch), BALLAST_TIMEOUT);
+    daemon = fake_start(&job, endpoint);
+    cr_assert_not_null(daemon);
+    expect_rest(client, &job, 0, 0);
+    ballast_close(client);
+    fake_stop(daemon);
+}
+
+Test(client_failover, the_only_job_is_another_one)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *daemon = start(&job);
+    ballast_options options = options_for(daemon, NULL);
+    options.job = "something-else";
+    ballast_client *client = open_with(&options);
+    ballast_batch *batch = NULL;
+    cr_assert_eq(ballast_next(client, PATIENCE_MS, &batch), BALLAST_WRONG_JOB);
+    cr_assert(strstr(ballast_message(client), "something-else"));
+    cr_assert_eq(ballast_next(client, 0, &batch), BALLAST_WRONG_JOB, "for ever");
+    ballast_close(client);
+    fake_stop(daemon);
+}
+
+Test(client_failover, a_daemon_of_another_job_is_passed_over)
+{
+    struct fake_job job = fake_job_small(), other = job;
+    other.name = "other";
+    other.digest_salt = 1;
+    struct fake_daemon *first = start(&other), *second = start(&job);
+    ballast_options options = options_for(first, second);
+    options.job = "fake";
+    ballast_client *client = open_with(&options);
+    expect_rest(client, &job, 0, 0);
+    ballast_close(client);
+    fake_stop(first);
+    fake_stop(second);
+}
+
+/* Same name, other configuration: the replica is never asked, and when only it is left, told. */
+Test(client_failover, a_replica_of_another_digest_is_dropped)
+{
+    struct fake_job job = fake_job_small(), changed = job;
+    changed.digest_salt = 1;
+    struct fake_daemon *first = start(&job), *second = start(&changed);
+    ballast_options options = options_for(first, second);
+    ballast_client *client = open_with(&options);
+    expect_next(client, &job, 0, 0);
+    fake_behave(first, (struct fake_behaviour){ .batch_status = BALLAST_DRAINING, .times = 8 });
+    expect_rest(client, &job, 0, 1);
+    struct fake_request requests[1];
+    cr_assert_eq(fake_requests(second, requests, 1), 0);
+    fake_behave(first, (struct fake_behaviour){ .hello_status = BALLAST_WRONG_JOB,
+                                                .batch_status = BALLAST_WRONG_JOB });
+    ballast_batch *batch = NULL;
+    cr_assert_eq(ballast_get(client, 2, 0, PATIENCE_MS, &batch), BALLAST_WRONG_JOB);
+    ballast_close(client);
+    fake_stop(first);
+    fake_stop(second);
+}
+
+Test(client_failover, ranks_that_the_job_does_not_have)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *daemon = start(&job);
+    for (int i = 0; i < 2; i++) {
+        ballast_options options = options_for(daemon, NULL);
+        options.dp_rank = i == 0;
+        options.cp_rank = i == 1;
+        ballast_client *client = open_with(&options);
+        ballast_job facts;
+        cr_assert_eq(ballast_get_job(client, PATIENCE_MS, &facts), BALLAST_OUT_OF_RANGE);
+        cr_assert(strstr(ballast_message(client), i == 0 ? "dp_rank is 1" : "cp_rank is 1"));
+        ballast_close(client);
+    }
+    fake_stop(daemon);
+}

@@ -1,0 +1,112 @@
+/* What ballast_open accepts, and the texts of statuses. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "client_helper.h"
+
+static ballast_status attempt(ballast_options options)
+{
+    ballast_client *client = NULL;
+    ballast_status status = ballast_open(&options, &client);
+    cr_assert_eq(client != NULL, status == BALLAST_OK);
+    ballast_close(client);
+    return status;
+}
+
+static ballast_options good(void)
+{
+    ballast_options options = BALLAST_OPTIONS_INIT;
+    options.endpoints = "tcp://127.0.0.1:1";
+    return options;
+}
+
+Test(client_options, endpoints)
+{
+    static const struct {
+        const char *endpoints;
+        ballast_status status;
+    } cases[] = {
+        { "tcp://127.0.0.1:1", BALLAST_OK },
+        { "tcp://localhost:1,tcp://127.0.0.1:2", BALLAST_OK },
+        { "tcp://127.0.0.1:1 , ipc:///tmp/nobody", BALLAST_OK },
+        { "tcp://[::1]:5755", BALLAST_OK },
+        { NULL, BALLAST_INVALID },
+        { "", BALLAST_INVALID },
+        { ",", BALLAST_INVALID },
+        { "tcp://127.0.0.1:1,", BALLAST_INVALID },
+        { "127.0.0.1:1", BALLAST_INVALID },
+        { "tcp://127.0.0.1", BALLAST_INVALID },
+        { "tcp://127.0.0.1:", BALLAST_INVALID },
+        { "tcp://127.0.0.1:port", BALLAST_INVALID },
+        { "tcp://:1", BALLAST_INVALID },
+        { "ipc://", BALLAST_INVALID },
+        { "udp://127.0.0.1:1", BALLAST_INVALID },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ballast_options options = good();
+        options.endpoints = cases[i].endpoints;
+        cr_assert_eq(attempt(options), cases[i].status, "%s", cases[i].endpoints);
+    }
+}
+
+Test(client_options, ranges)
+{
+    cr_assert_eq(attempt(good()), BALLAST_OK);
+    ballast_options options = good();
+    options.prefetch = 64;
+    cr_assert_eq(attempt(options), BALLAST_OK);
+    options.prefetch = 65;
+    cr_assert_eq(attempt(options), BALLAST_INVALID);
+    options = good();
+    options.retry_ms = 9;
+    cr_assert_eq(attempt(options), BALLAST_INVALID);
+    options.retry_ms = 600000;
+    cr_assert_eq(attempt(options), BALLAST_OK);
+    options.retry_ms = 600001;
+    cr_assert_eq(attempt(options), BALLAST_INVALID);
+    options = good();
+    options.first_step = UINT64_MAX;
+    cr_assert_eq(attempt(options), BALLAST_INVALID);
+    options = good();
+    options.job = "a name of more than sixty-three bytes is a name that no daemon has";
+    cr_assert_eq(attempt(options), BALLAST_INVALID);
+    options = good();
+    ballast_allocator half = { .allocate = NULL };
+    options.allocator = &half;
+    cr_assert_eq(attempt(options), BALLAST_INVALID);
+}
+
+Test(client_options, size_and_version)
+{
+    ballast_options options = good();
+    options.size = 0;
+    cr_assert_eq(attempt(options), BALLAST_INVALID);
+    options.size = sizeof options - 1;
+    cr_assert_eq(attempt(options), BALLAST_INVALID);
+    options.size = sizeof options + 64;
+    cr_assert_eq(attempt(options), BALLAST_OK, "a later header with fields that we do not know");
+    options = good();
+    options.version = 2;
+    cr_assert_eq(attempt(options), BALLAST_INVALID);
+    cr_assert_eq(ballast_open(NULL, NULL), BALLAST_INVALID);
+}
+
+Test(client_options, every_status_has_a_text)
+{
+    const char *unknown = ballast_status_text((ballast_status)99);
+    for (int status = BALLAST_OK; status <= BALLAST_UNKNOWN_COMMAND; status++)
+        cr_assert_str_neq(ballast_status_text((ballast_status)status), unknown);
+    for (int status = BALLAST_INVALID; status <= BALLAST_SYSTEM; status++)
+        cr_assert_str_neq(ballast_status_text((ballast_status)status), unknown);
+    cr_assert_str_neq(ballast_status_text((ballast_status)-1), "");
+}
+
+Test(client_options, null_is_accepted_where_it_says_so)
+{
+    ballast_close(NULL);
+    ballast_batch_free(NULL);
+    ballast_client *client = open_with(&(ballast_options){
+        .size = sizeof(ballast_options), .version = 1, .endpoints = "tcp://127.0.0.1:1" });
+    cr_assert_str_eq(ballast_message(client), "");
+    ballast_close(client);
+}

@@ -1,0 +1,66 @@
+/* The digest of the data order: expected from a checkpoint, and agreed on by all daemons. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "client_helper.h"
+
+Test(client_order, the_expected_digest_lets_pass)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *daemon = start(&job);
+    for (uint64_t first_step = 0; first_step < 8; first_step += 7) {
+        uint8_t expected[16];
+        fake_digest(&job, first_step - 1, 0, expected);
+        ballast_options options = options_for(daemon, NULL);
+        options.first_step = first_step;
+        options.expected_digest = expected;
+        ballast_client *client = open_with(&options);
+        expect_next(client, &job, first_step, 0);
+        expect_next(client, &job, first_step, 1);
+        ballast_close(client);
+    }
+    struct fake_request requests[64];
+    size_t count = fake_requests(daemon, requests, 64), checks = 0;
+    for (size_t i = 0; i < count; i++)
+        checks += requests[i].parts == 0 && requests[i].step == 6;
+    cr_assert_eq(checks, 1);
+    fake_stop(daemon);
+}
+
+Test(client_order, another_digest_is_refused_loudly)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *daemon = start(&job);
+    /* At step 0, in the middle, and with a checkpoint from beyond the end. */
+    const uint64_t first_steps[] = { 0, 7, 12 };
+    for (int i = 0; i < 3; i++) {
+        const uint8_t expected[16] = { 1, 2, 3 };
+        ballast_options options = options_for(daemon, NULL);
+        options.first_step = first_steps[i];
+        options.expected_digest = expected;
+        ballast_client *client = open_with(&options);
+        ballast_batch *batch = NULL;
+        cr_assert_eq(ballast_next(client, PATIENCE_MS, &batch), BALLAST_DIGEST);
+        cr_assert_eq(ballast_get(client, 0, 0, 0, &batch), BALLAST_DIGEST, "for ever");
+        cr_assert_null(batch);
+        cr_assert(strstr(ballast_message(client), "digest"));
+        ballast_close(client);
+    }
+    fake_stop(daemon);
+}
+
+/* A job digest that agrees and plans that do not: a bug somewhere, never to be trained on. */
+Test(client_order, daemons_that_disagree_are_refused)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *daemon = start(&job);
+    ballast_options options = options_for(daemon, NULL);
+    ballast_client *client = open_with(&options);
+    ballast_batch_free(take(client, 4, 0));
+    fake_behave(daemon, (struct fake_behaviour){ .digest_salt = 1 });
+    ballast_batch *batch = NULL;
+    cr_assert_eq(ballast_get(client, 4, 1, PATIENCE_MS, &batch), BALLAST_DIGEST);
+    cr_assert_null(batch);
+    ballast_close(client);
+    fake_stop(daemon);
+}
