@@ -60,6 +60,7 @@ class Nuisance:
 
     def __init__(self, endpoint, half_open=40, threads=2):
         self.endpoint, self.over, self.done = endpoint, threading.Event(), {}
+        self.changed = threading.Condition()
         self.half_open = [_connect(endpoint) for _ in range(half_open)]
         self.threads = [threading.Thread(target=self._run, args=(seed,))
                         for seed in range(threads)]
@@ -72,8 +73,16 @@ class Nuisance:
                 kind(self.endpoint, rng)
             except OSError:
                 pass  # the daemon may well hang up on us
-            self.done[kind.__name__] = self.done.get(kind.__name__, 0) + 1
-            self.over.wait(0.005)
+            with self.changed:
+                self.done[kind.__name__] = self.done.get(kind.__name__, 0) + 1
+                self.changed.notify_all()
+
+    def await_each(self, times):
+        """Returns when every kind has been done that often."""
+        with self.changed:
+            assert self.changed.wait_for(
+                lambda: all(self.done.get(kind.__name__, 0) >= times for kind in KINDS),
+                timeout=60), self.done
 
     def __enter__(self):
         for thread in self.threads:

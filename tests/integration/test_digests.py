@@ -88,17 +88,24 @@ def test_the_job_digest_is_that_of_every_daemon(config, workplace):
     assert facts[0].job_digest == facts[1].job_digest and len(facts[0].job_digest) == 16
 
 
-@pytest.mark.skipif(not os.environ.get("BALLAST_OTHER_BUILD"),
-                    reason="BALLAST_OTHER_BUILD names no second build directory")
-def test_another_compilers_build_plans_the_same(config, workplace):
-    other = os.environ["BALLAST_OTHER_BUILD"]
+@pytest.fixture
+def other_build():
+    """A build directory of another compiler."""
+    found = os.environ.get("BALLAST_OTHER_BUILD")
+    return found or pytest.skip("BALLAST_OTHER_BUILD names no second build directory")
+
+
+@pytest.mark.parametrize("cost", [{"crossover_tokens": 24576}, {"model": {
+    "layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "ffn": 14336, "vocab": 128256,
+    "tp": 8, "tflops": 412.7}}])
+def test_another_compilers_build_plans_the_same(config, workplace, other_build, cost):
+    path = workplace.write("job", {**config, "cost": cost})
+    assert harness.plan(path, STEPS) == harness.plan(path, STEPS, build=other_build)
+
+
+def test_another_compilers_build_serves_the_same(config, workplace, other_build):
     path = workplace.write("job", config)
-    assert harness.plan(path, STEPS) == harness.plan(path, STEPS, build=other)
-    model = {"layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "ffn": 14336,
-             "vocab": 128256, "tp": 8, "tflops": 412.7}
-    path = workplace.write("model", {**config, "cost": {"model": model}})
-    assert harness.plan(path, STEPS) == harness.plan(path, STEPS, build=other)
     with harness.Daemon(path) as one:
         here = served(one, range(10))
-    with harness.Daemon(path, build=other) as two:
+    with harness.Daemon(path, build=other_build) as two:
         assert served(two, range(10)) == here

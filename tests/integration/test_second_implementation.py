@@ -77,6 +77,18 @@ def test_a_finite_run_serves_every_document_once(corpus, workplace, policy):
     assert all(step["tokens"] > 0 for step in plan)
 
 
+@pytest.mark.parametrize("windows", [1, 4])
+def test_fixed_greedy_serves_the_pieces_of_plain(corpus, workplace, windows):
+    config = harness.configuration(corpus, "fixed-greedy", epochs=1, packing={"window": windows})
+    plan = harness.plan(workplace.write("job", config), TO_THE_END)
+    order = stream_of(corpus, workplace, TO_THE_END, epochs=1)
+    pieces = list(second_packing.cut_at_windows(order, WINDOW))
+    second.check_documents(corpus, plan)
+    second.check_served_once(corpus, pieces, plan)
+    assert sum(len(mb["pieces"]) for step in plan for mb in step["microbatches"]) == len(pieces)
+    assert all(mb["tokens"] <= WINDOW for step in plan for mb in step["microbatches"])
+
+
 def test_a_dropped_last_step_is_all_that_is_missing(corpus, workplace, policy):
     served = harness.configuration(corpus, policy, epochs=1, last_step="serve")
     dropped = harness.configuration(corpus, policy, epochs=1, last_step="drop")
