@@ -84,7 +84,7 @@ static void describe_socket_file(const char *endpoint, char *text, size_t bytes)
         snprintf(text, bytes, "%s: %s; ", path, strerror(errno));
 }
 
-static int no_answer(const struct admin_client *client, int timeout_ms, struct error *err)
+static int nobody_there(const struct admin_client *client, int timeout_ms, struct error *err)
 {
     char socket_file[256];
     describe_socket_file(client->endpoint, socket_file, sizeof socket_file);
@@ -93,6 +93,14 @@ static int no_answer(const struct admin_client *client, int timeout_ms, struct e
         "no daemon answers at %s within %d ms: %sis ballastd running, with serve.admin "
         "at this endpoint?",
         client->endpoint, timeout_ms, socket_file);
+}
+
+static int no_answer(const struct admin_client *client, int timeout_ms, struct error *err)
+{
+    return error_set(err, EX_UNAVAILABLE,
+                     "connected to %s, but no answer came within %d ms: ask again with a longer "
+                     "--timeout",
+                     client->endpoint, timeout_ms);
 }
 
 static int not_an_admin_socket(const struct admin_client *client, const char *why,
@@ -199,7 +207,7 @@ int admin_ask(struct admin_client *client, const char *command, const char *cons
 {
     uint64_t deadline = clock_ms() + (uint64_t)timeout_ms;
     if (!wait_for(client->socket, ZMQ_POLLOUT, deadline))
-        return no_answer(client, timeout_ms, err);
+        return nobody_there(client, timeout_ms, err);
     int code = send_request(client, command, arguments, argument_count, err);
     if (code)
         return code;

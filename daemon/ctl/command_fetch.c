@@ -68,22 +68,15 @@ static int open_client(const struct request *request, uint32_t dp_rank, uint32_t
     return 0;
 }
 
-/* The job's shape tells which DP replica the micro-batch belongs to. */
-static int ask_job(const struct request *request, ballast_job *ret_job, struct error *err)
+static int ask_job(ballast_client *client, const struct request *request, ballast_job *ret_job,
+                   struct error *err)
 {
-    ballast_client *client = NULL;
-    int code = open_client(request, 0, 0, &client, err);
-    if (code)
-        return code;
     ballast_status status = ballast_get_job(client, left_ms(request), ret_job);
     if (status == BALLAST_TIMEOUT)
-        code = error_set(err, EX_UNAVAILABLE,
+        return error_set(err, EX_UNAVAILABLE,
                          "no daemon answers at %s: is ballastd running, with serve.endpoint there?",
                          request->endpoints);
-    else if (status != BALLAST_OK)
-        code = failure(status, ballast_message(client), err);
-    ballast_close(client);
-    return code;
+    return status == BALLAST_OK ? 0 : failure(status, ballast_message(client), err);
 }
 
 static int check_request(const struct request *request, const ballast_job *job, struct error *err)
@@ -100,20 +93,38 @@ static int check_request(const struct request *request, const ballast_job *job, 
     return 0;
 }
 
-static int ask_batch(const struct request *request, const ballast_job *job,
+/*
+ * A client is one rank, and which rank is asked for depends on the job's shape: the first client
+ * asks for that. On success *ret_client is the rank's.
+ */
+static int find_rank(const struct request *request, ballast_client **ret_client,
+                     ballast_job *ret_job, struct error *err)
+{
+    ballast_client *client = NULL;
+    int code = open_client(request, 0, 0, &client, err);
+    if (!code)
+        code = ask_job(client, request, ret_job, err);
+    if (!code)
+        code = check_request(request, ret_job, err);
+    uint32_t dp_rank = code ? 0 : (uint32_t)request->microbatch / ret_job->microbatches;
+    if (!code && (dp_rank || request->cp_rank)) {
+        ballast_close(client);
+        client = NULL;
+        code = open_client(request, dp_rank, (uint32_t)request->cp_rank, &client, err);
+    }
+    if (code)
+        ballast_close(client);
+    else
+        *ret_client = client;
+    return code;
+}
+
+static int ask_batch(ballast_client *client, const struct request *request, const ballast_job *job,
                      ballast_batch **ret_batch, struct error *err)
 {
-    uint32_t dp_rank = (uint32_t)request->microbatch / job->microbatches;
     uint32_t slot = (uint32_t)request->microbatch % job->microbatches;
-    ballast_client *client = NULL;
-    int code = open_client(request, dp_rank, (uint32_t)request->cp_rank, &client, err);
-    if (code)
-        return code;
     ballast_status status = ballast_get(client, request->step, slot, left_ms(request), ret_batch);
-    if (status != BALLAST_OK)
-        code = failure(status, ballast_message(client), err);
-    ballast_close(client);
-    return code;
+    return status == BALLAST_OK ? 0 : failure(status, ballast_message(client), err);
 }
 
 static int write_files(const struct arguments *arguments, const ballast_view *view,
@@ -222,12 +233,12 @@ static int fetch(const struct arguments *arguments, const struct request *reques
                  struct output *out, struct error *err)
 {
     ballast_job job;
+    ballast_client *client = NULL;
     ballast_batch *batch = NULL;
-    int code = ask_job(request, &job, err);
+    int code = find_rank(request, &client, &job, err);
     if (!code)
-        code = check_request(request, &job, err);
-    if (!code)
-        code = ask_batch(request, &job, &batch, err);
+        code = ask_batch(client, request, &job, &batch, err);
+    ballast_close(client);
     if (code)
         return code;
     const ballast_view *view = ballast_batch_view(batch);
