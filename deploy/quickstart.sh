@@ -96,9 +96,8 @@ corpus_state() {
 }
 
 import_text() {
-    local state
-    state=$(corpus_state)
-    if [ -f "$shards/state" ] && [ "$(cat "$shards/state")" = "$state" ]; then
+    corpus_state >"$work/state"
+    if cmp -s "$work/state" "$shards/state"; then
         say "shards are up to date"
         return
     fi
@@ -108,7 +107,7 @@ import_text() {
     "$ballastctl" import --out "$shards.partial/docs" /usr/share/doc \
         /usr/share/common-licenses
     "$ballastctl" import --out "$shards.partial/code" /usr/include
-    printf '%s\n' "$state" >"$shards.partial/state"
+    mv "$work/state" "$shards.partial/state"
     rm -rf "$shards"
     mv "$shards.partial" "$shards"
 }
@@ -174,25 +173,19 @@ train() {
     ' "$work"/rank-*.log
 }
 
-# number JSON KEY [INNER]: a number of the object that `ballastctl plan --summary --json` prints.
-number() {
-    local object=$1 key
-    shift
-    for key in "$@"; do
-        object=${object#*"\"$key\":"}
-    done
-    printf '%s\n' "$object" | sed -n 's/^ *\([0-9.eE+-]*\).*/\1/p'
-}
-
-# row POLICY STRATEGY
+# row POLICY STRATEGY: the figures of the object that `ballastctl plan --summary --json` prints.
 row() {
-    local facts
-    facts=$("$ballastctl" plan --config "$work/job.yaml" --steps "$steps" --summary --json \
-        --set "packing.policy=$1" --set "sharding.strategy=$2")
-    printf '  %-8s %-13s %10.3f %10.3f %14.3f %16.3f %9.2f\n' "$1" "$2" \
-        "$(number "$facts" imbalance mean)" "$(number "$facts" imbalance max)" \
-        "$(number "$facts" makespan_ratio)" "$(number "$facts" cp busiest_over_ideal)" \
-        "$(number "$facts" delay mean)"
+    "$ballastctl" plan --config "$work/job.yaml" --steps "$steps" --summary --json \
+        --set "packing.policy=$1" --set "sharding.strategy=$2" >"$work/plan-$1.json"
+    awk -v policy="$1" -v strategy="$2" '
+        function after(text, key) {
+            return substr(text, index(text, "\"" key "\":") + length(key) + 3)
+        }
+        { printf "  %-8s %-13s %10.3f %10.3f %14.3f %16.3f %9.2f\n", policy, strategy,
+            after(after($0, "imbalance"), "mean"), after(after($0, "imbalance"), "max"),
+            after($0, "makespan_ratio"), after($0, "busiest_over_ideal"),
+            after(after($0, "delay"), "mean") }
+    ' "$work/plan-$1.json"
 }
 
 show_gain() {
