@@ -128,7 +128,7 @@ static const cyaml_schema_field_t observe_fields[] = {
 };
 
 static const cyaml_schema_field_t config_fields[] = {
-    CYAML_FIELD_STRING_PTR("job", POINTER, struct config, job, 1, MAX_TEXT_BYTES),
+    CYAML_FIELD_STRING_PTR("job", POINTER, struct config, job, 1, MAX_NAME_BYTES),
     CYAML_FIELD_UINT("seed", CYAML_FLAG_DEFAULT, struct config, seed),
     CYAML_FIELD_SEQUENCE_COUNT("sources", POINTER, struct config, sources, source_count,
                                &source_value, 1, CONFIG_MAX_SOURCES),
