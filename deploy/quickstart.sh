@@ -77,14 +77,15 @@ trap 'exit 143' TERM HUP
 
 build_release() {
     say "building in ${build#"$root"/}"
-    mkdir -p "$build"
-    local tests=()
-    # The tests need more packages; a folder that has them already keeps them.
-    [ -f "$build/CMakeCache.txt" ] || tests=(-DBALLAST_TESTS=OFF)
-    (cd "$root" && cmake --preset release "${tests[@]}") >"$build/configure.log" 2>&1 || {
-        cat "$build/configure.log"
-        die "cmake could not configure: see above"
-    }
+    # An existing folder keeps its choices, and ninja configures again when it must.
+    if [ ! -f "$build/build.ninja" ]; then
+        mkdir -p "$build"
+        # The tests need more packages than the programs.
+        (cd "$root" && cmake --preset release -DBALLAST_TESTS=OFF) >"$build/configure.log" 2>&1 || {
+            cat "$build/configure.log"
+            die "cmake could not configure: see above"
+        }
+    fi
     cmake --build "$build" --target ballastd ballastctl train_rank
 }
 

@@ -40,7 +40,7 @@ build() {
     if command -v ccache >/dev/null; then
         export CMAKE_C_COMPILER_LAUNCHER=ccache
     fi
-    cmake --preset "$1" -B "$2" >"$2.log" 2>&1 || {
+    cmake --preset "$1" -B "$2" -DBALLAST_TESTS=ON >"$2.log" 2>&1 || {
         cat "$2.log"
         return 1
     }
