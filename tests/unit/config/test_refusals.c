@@ -137,9 +137,9 @@ Test(config_refusals, missing_keys)
 Test(config_refusals, types)
 {
     static const struct refusal refusals[] = {
-        { "job: [j]\n", "job.yaml:1: job: found a list of 1 value, expected a text of 1 to 255 "
+        { "job: [j]\n", "job.yaml:1: job: found a list of 1 value, expected a text of 1 to 63 "
                         "bytes" },
-        { "job:\n", "job.yaml:1: job: found nothing, expected a text of 1 to 255 bytes" },
+        { "job:\n", "job.yaml:1: job: found nothing, expected a text of 1 to 63 bytes" },
         { JOB "seed: {}\n", "job.yaml:2: seed: found a mapping, expected a whole number from 0 to "
                             "18446744073709551615" },
         { JOB "sources: web\n",
@@ -347,7 +347,7 @@ Test(config_refusals, texts_made_to_be_large)
         "job: ", "x", 256, "\n",
         "job.yaml:1: job: found "
         "\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\""
-        ", expected a text of 1 to 255 bytes");
+        ", expected a text of 1 to 63 bytes");
 }
 
 Test(config_refusals, too_many_keys_in_one_mapping)
