@@ -2,7 +2,8 @@
  * The corpus: every source's token shards, opened and checked, read-only (DESIGN section 5).
  *
  * Indices are memory-mapped; tokens are read with pread, so that a shard that shrinks or fails
- * under us is an error value and never a signal. A corpus is immutable after corpus_open: every
+ * under us is an error value and never a signal. (An index that is cut short in place while it is
+ * mapped still is SIGBUS: replace shards by rename.) A corpus is immutable after corpus_open: every
  * function that takes a const corpus or source may be called from any thread at once.
  */
 #ifndef BALLAST_CORPUS_CORPUS_H
@@ -21,7 +22,8 @@ enum source_format { SOURCE_MEGATRON, SOURCE_LENGTHS };
 struct source_spec {
     char *name; /* unique in a corpus, at most 63 bytes of [A-Za-z0-9._-] */
     enum source_format format;
-    char **paths; /* files or globs; matches are sorted by name */
+    char **paths; /* files or globs, of pairs either member or the bare prefix; matches are sorted
+                     by name, one that is named twice counts once */
     unsigned path_count;
     double weight;   /* > 0, relative share of tokens */
     uint32_t epochs; /* 0 repeats for ever */
@@ -79,7 +81,8 @@ uint64_t source_document_tokens(const struct source *source, uint64_t document);
  * little-endian, whatever the shard's own type is. Every id is checked against the vocabulary.
  * Fails with EX_DATAERR (shard, token offset in the shard, id found, vocabulary), EX_IOERR (shard,
  * byte offset, what the system said or that the file has shrunk), EX_UNAVAILABLE for a source
- * without tokens, EX_SOFTWARE for a range outside the document. Blocks on I/O; any thread.
+ * without tokens, EX_SOFTWARE for a range outside the document; `tokens` then holds anything.
+ * Blocks on I/O; any thread.
  */
 int corpus_read(const struct corpus *corpus, size_t source, uint64_t document, uint64_t offset,
                 uint32_t count, void *tokens, struct error *err);
