@@ -21,8 +21,8 @@
  *
  * Rules that hold for every function:
  *   - A client and its batches may be used by one thread at a time; different clients by different
- *     threads at once. There is no global state, the library starts no thread but ZeroMQ's own,
- * never logs, prints, exits or raises a signal.
+ *     threads at once. There is no global state; the library starts no thread but ZeroMQ's own,
+ *     and never logs, prints, exits or raises a signal.
  *   - `ret_` arguments are written on success only.
  *   - A function that can block says so and takes a timeout in milliseconds; 0 returns at once.
  *   - Do not use a client across fork.
@@ -63,7 +63,7 @@ typedef enum ballast_status {
     BALLAST_END = 1,      /* end of data, at the same step for every rank */
     BALLAST_TIMEOUT = 2,  /* nothing within the timeout; ask again */
     BALLAST_BUSY = 3,     /* the daemon has too much under way; ask again */
-    BALLAST_DRAINING = 4, /* the daemon shuts down and no other answers */
+    BALLAST_DRAINING = 4, /* the daemon shuts down and no other answers; ask again */
     BALLAST_BAD_REQUEST = 5,
     BALLAST_BAD_VERSION = 6,
     BALLAST_TOO_LARGE = 7,
@@ -109,11 +109,13 @@ typedef struct ballast_options {
     uint32_t cp_rank;
     uint32_t pp_rank; /* pp and tp are shown to operators, nothing else */
     uint32_t tp_rank;
-    const char *endpoints; /* ZeroMQ endpoints, separated by commas; required; tried in order */
+    const char *endpoints; /* tcp://HOST:PORT or ipc://PATH, separated by commas; required; tried in
+                              order, one at a time */
     const char *job;       /* refuse daemons of any other job; default: accept any */
-    uint64_t first_step;   /* where ballast_next starts */
+    uint64_t first_step;   /* where ballast_next starts, up to 2^63 - 1 */
     uint32_t prefetch;     /* requests kept in flight, 1..64; default 4 */
-    uint32_t retry_ms;     /* silence after which another endpoint is asked; default 1000 */
+    uint32_t retry_ms;     /* silence after which another endpoint is asked, 10..600000; default
+                              1000 */
     const uint8_t *expected_digest; /* digest of step first_step - 1, BALLAST_DIGEST_BYTES bytes, or
                                        NULL; see ballast_open */
     const ballast_allocator *allocator; /* copied; default: aligned_alloc and free */
@@ -128,7 +130,8 @@ typedef struct ballast_options {
  * Checks the options and prepares the connections; returns at once, without waiting for a daemon.
  * Every string is copied. On success *ret_client is the caller's until ballast_close.
  * With expected_digest, the first batch is delivered only if the daemon's digest of step
- * first_step - 1 equals it (BALLAST_DIGEST otherwise): what a trainer stored in its checkpoint.
+ * first_step - 1 equals it (BALLAST_DIGEST otherwise): what a trainer stored in its checkpoint. For
+ * first_step 0 that is the digest of the job.
  * Errors: BALLAST_INVALID, BALLAST_NO_MEMORY, BALLAST_SYSTEM.
  */
 BALLAST_API ballast_status ballast_open(const ballast_options *options,
@@ -159,8 +162,7 @@ typedef struct ballast_job {
 
 /*
  * Waits up to timeout_ms for a daemon and gives the job's facts; at once when a daemon has answered
- * before. Errors: BALLAST_TIMEOUT, BALLAST_WRONG_JOB, BALLAST_OUT_OF_RANGE (dp_rank or cp_rank),
- * BALLAST_SYSTEM.
+ * before. Errors: as ballast_next; BALLAST_OUT_OF_RANGE is about dp_rank or cp_rank.
  */
 BALLAST_API ballast_status ballast_get_job(ballast_client *client, int timeout_ms,
                                            ballast_job *ret_job);
@@ -168,25 +170,37 @@ BALLAST_API ballast_status ballast_get_job(ballast_client *client, int timeout_m
 /*
  * The next micro-batch of this rank: slots 0..microbatches-1 of step first_step, then of the next
  * step, and so on, prefetched in the background. Waits up to timeout_ms. On success *ret_batch is
- * the caller's until ballast_batch_free. On BALLAST_TIMEOUT nothing is lost: call again.
- * BALLAST_END comes for the same step on every rank, and again on every later call.
+ * the caller's until ballast_batch_free. After any other result nothing is lost: the next call
+ * continues with the same micro-batch.
+ *   BALLAST_END: for the same step on every rank, and again on every later call.
+ *   BALLAST_TIMEOUT: call again. BALLAST_BUSY, _DRAINING, _IO_ERROR, _SYSTEM: the same, where the
+ *     reason is known.
+ *   BALLAST_BAD_DATA, _NO_TOKENS, _INTERNAL: the daemon cannot serve this one. BALLAST_CORRUPT: no
+ *     endpoint sent it whole. BALLAST_NO_MEMORY: the allocator gave none. The next call tries anew.
+ *   BALLAST_WRONG_JOB, _OUT_OF_RANGE, _DIGEST, _BAD_VERSION, _BAD_REQUEST, _TOO_LARGE: no endpoint
+ *     will ever serve this client.
+ *   BALLAST_INVALID: timeout_ms is negative, or the allocator's memory is not aligned.
  */
 BALLAST_API ballast_status ballast_next(ballast_client *client, int timeout_ms,
                                         ballast_batch **ret_batch);
 
 /*
  * Micro-batch `slot` (0..microbatches-1 of this rank's DP replica) of any step, past or future.
- * Does not move ballast_next. Waits up to timeout_ms; ownership as ballast_next.
+ * Does not move ballast_next. Waits up to timeout_ms; ownership and results as ballast_next, and
+ * BALLAST_OUT_OF_RANGE for a slot that the job does not have.
  */
 BALLAST_API ballast_status ballast_get(ballast_client *client, uint64_t step, uint32_t slot,
                                        int timeout_ms, ballast_batch **ret_batch);
 
-/* Moves ballast_next to slot 0 of `step`. Requests in flight for other steps are forgotten. */
+/*
+ * Moves ballast_next to slot 0 of `step`, up to 2^63 - 1 (BALLAST_INVALID beyond). What is in
+ * flight for it is forgotten.
+ */
 BALLAST_API ballast_status ballast_seek(ballast_client *client, uint64_t step);
 
 /*
  * Tells the daemons that this rank has consumed `step` and all before it: for lag reports and cache
- * eviction. Never needed for correctness. Does not block.
+ * eviction. Never needed for correctness. Does not block; always BALLAST_OK.
  */
 BALLAST_API ballast_status ballast_ack(ballast_client *client, uint64_t step);
 
@@ -243,7 +257,7 @@ typedef struct ballast_view {
     uint8_t digest[BALLAST_DIGEST_BYTES]; /* of the step: store it in the checkpoint */
 } ballast_view;
 
-/* The content of a batch; the pointer stays the batch's. */
+/* The content of a batch; the pointer stays the batch's, which must not be NULL. */
 BALLAST_API const ballast_view *ballast_batch_view(const ballast_batch *batch);
 
 /* Frees a batch with the allocator of its client, which may be closed by now. NULL is accepted. */
@@ -254,10 +268,10 @@ typedef struct ballast_counters {
     uint64_t batches;   /* delivered */
     uint64_t bytes;     /* received, headers and tables included */
     uint64_t requests;  /* sent, retries included */
-    uint64_t retries;   /* sent again after silence or a retryable status */
+    uint64_t retries;   /* sent again after silence, a failover or a retryable status */
     uint64_t failovers; /* changes of endpoint */
     uint64_t corrupt;   /* replies that failed a check */
-    uint64_t wait_ns;   /* spent waiting inside ballast_next and ballast_get */
+    uint64_t wait_ns;   /* spent waiting inside ballast_next, ballast_get and ballast_get_job */
 } ballast_counters;
 
 BALLAST_API void ballast_get_counters(const ballast_client *client, ballast_counters *ret_counters);
