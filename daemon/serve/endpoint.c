@@ -145,15 +145,19 @@ int endpoint_bind(struct endpoint *endpoint, void *context, const struct endpoin
     mode_t mask = umask(0177);
     int failed = zmq_bind(endpoint->socket, endpoint->address) ? zmq_errno() : 0;
     umask(mask);
+    endpoint->bound = failed == 0;
     return failed ? bind_error(endpoint->address, failed, err) : 0;
 }
 
-static void release_lock(struct endpoint *endpoint)
+/* While the lock is held, so that nobody else's files are removed. libzmq leaves its socket. */
+static void release_path(struct endpoint *endpoint)
 {
     const char *path = ipc_path(endpoint->address);
     char lock_path[LOCK_PATH_BYTES];
     snprintf(lock_path, sizeof lock_path, "%s" LOCK_SUFFIX, path);
-    unlink(lock_path); /* while it is held, so that nobody else's is removed */
+    if (endpoint->bound)
+        unlink(path);
+    unlink(lock_path);
     close(endpoint->lock);
     endpoint->lock = -1;
 }
@@ -168,6 +172,6 @@ void endpoint_close(struct endpoint *endpoint, int linger_ms)
         endpoint->socket = NULL;
     }
     if (endpoint->lock >= 0)
-        release_lock(endpoint);
+        release_path(endpoint);
     *endpoint = (struct endpoint){ 0 };
 }

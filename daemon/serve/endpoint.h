@@ -9,6 +9,7 @@
 #ifndef BALLAST_SERVE_ENDPOINT_H
 #define BALLAST_SERVE_ENDPOINT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -19,6 +20,7 @@ struct endpoint {
     const char *address; /* borrowed */
     int lock;            /* descriptor, or -1 */
     void *socket;
+    bool bound;
 };
 
 /*
@@ -39,7 +41,8 @@ struct endpoint_limits {
 int endpoint_bind(struct endpoint *endpoint, void *context, const struct endpoint_limits *limits,
                   struct error *err);
 
-/* Closes socket and lock. A zeroed or half-open endpoint is accepted; linger 0 drops what is left.
+/* Closes socket and lock, and removes their files. A zeroed or half-open endpoint is accepted;
+ * linger 0 drops what is left.
  */
 void endpoint_close(struct endpoint *endpoint, int linger_ms);
 

@@ -1,0 +1,130 @@
+/* Sessions: bounded, forgotten when idle, replaced by a new incarnation. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "serve/session.h"
+
+static struct flights flights;
+
+static struct sessions sessions;
+
+static void open_sessions(size_t most)
+{
+    struct error err = { 0 };
+    cr_assert_eq(sessions_init(&sessions, most, &flights, &err), 0, "%s", err.text);
+}
+
+static struct peer_id peer(unsigned number)
+{
+    struct peer_id id = { .size = 5 };
+    memcpy(id.bytes + 1, &number, sizeof number);
+    return id;
+}
+
+static struct session *hear(unsigned number, uint64_t now_ms)
+{
+    struct peer_id id = peer(number);
+    return sessions_hear(&sessions, &id, now_ms);
+}
+
+Test(session, is_found_again)
+{
+    open_sessions(10);
+    struct session *first = hear(1, 0);
+    cr_assert_not_null(first);
+    cr_assert_neq(hear(2, 1), first);
+    cr_assert_eq(hear(1, 2), first);
+    cr_assert_eq(first->seen_ms, 2);
+    struct peer_id longer = peer(1);
+    longer.size = 6;
+    cr_assert_neq(sessions_hear(&sessions, &longer, 3), first);
+    cr_assert_eq(sessions.table.count, 3);
+    sessions_fini(&sessions);
+}
+
+Test(session, places_are_bounded_and_idle_ones_make_room)
+{
+    open_sessions(2);
+    struct session *waiting = hear(1, 0);
+    waiting->waiting = 1;
+    cr_assert_not_null(hear(2, 10));
+    cr_assert_null(hear(3, 20), "both are in use");
+    uint64_t later = 10 + SESSION_ROOM_IDLE_MS;
+    cr_assert_not_null(hear(3, later), "the second has been idle");
+    cr_assert_eq(hear(1, later), waiting, "the first has a request and stays");
+    cr_assert_eq(sessions.table.count, 2);
+    waiting->waiting = 0;
+    sessions_fini(&sessions);
+}
+
+Test(session, is_forgotten_when_idle)
+{
+    open_sessions(10);
+    hear(1, 0);
+    hear(2, 5000);
+    sessions_expire(&sessions, SESSION_IDLE_MS - 1);
+    cr_assert_eq(sessions.table.count, 2);
+    sessions_expire(&sessions, SESSION_IDLE_MS);
+    cr_assert_eq(sessions.table.count, 1);
+    sessions_expire(&sessions, SESSION_IDLE_MS + 5000);
+    cr_assert_eq(sessions.table.count, 0);
+    sessions_fini(&sessions);
+}
+
+static struct session *greeted(unsigned number, uint32_t dp, uint64_t incarnation)
+{
+    struct session *session = hear(number, 0);
+    session->greeted = true;
+    session->dp = dp;
+    session->incarnation = incarnation;
+    return session;
+}
+
+Test(session, a_new_incarnation_replaces_the_old)
+{
+    open_sessions(10);
+    greeted(1, 0, 100);
+    greeted(2, 1, 100);
+    greeted(3, 0, 100);
+    struct session *busy = greeted(4, 0, 99);
+    busy->waiting = 1;
+    sessions_replace(&sessions, greeted(5, 0, 101));
+    cr_assert_eq(sessions.table.count, 3, "the other rank, the busy one and the new one stay");
+    busy->waiting = 0;
+    sessions_fini(&sessions);
+}
+
+Test(session, the_front_is_the_furthest_of_those_heard_of_lately)
+{
+    open_sessions(10);
+    uint64_t front = 77;
+    cr_assert_not(sessions_front(&sessions, 0, 1000, &front));
+    const uint64_t steps[] = { 500, 40, 42 };
+    for (unsigned i = 0; i < 3; i++) {
+        struct session *session = hear(i, i * 1000);
+        session->has_answered = true;
+        session->answered_step = steps[i];
+    }
+    cr_assert(sessions_front(&sessions, 2000, 1000, &front));
+    cr_assert_eq(front, 42);
+    cr_assert(sessions_front(&sessions, 2000, 2000, &front));
+    cr_assert_eq(front, 500);
+    sessions_fini(&sessions);
+}
+
+Test(session, consumed_is_what_every_greeted_rank_has_acknowledged)
+{
+    open_sessions(10);
+    uint64_t step = 77;
+    hear(9, 0);
+    cr_assert_not(sessions_consumed(&sessions, &step));
+    struct session *a = greeted(1, 0, 1), *b = greeted(2, 1, 1);
+    a->has_acked = true;
+    a->acked_step = 12;
+    cr_assert_not(sessions_consumed(&sessions, &step), "one has not acknowledged anything");
+    b->has_acked = true;
+    b->acked_step = 7;
+    cr_assert(sessions_consumed(&sessions, &step));
+    cr_assert_eq(step, 7);
+    sessions_fini(&sessions);
+}
