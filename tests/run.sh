@@ -128,7 +128,8 @@ done
 # Sanitizers: the first report ends the program, with the stack that a person needs.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
-export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
+tsan="halt_on_error=1:second_deadlock_stack=1:suppressions='$root/tests/support/tsan.supp'"
+export TSAN_OPTIONS=${TSAN_OPTIONS:-$tsan}
 
 heading "prepare"
 deploy/install-deps.sh build test
