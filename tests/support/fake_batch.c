@@ -142,6 +142,9 @@ static void damage_tables(struct fake_batch *batch, enum fake_damage damage)
     case FAKE_EMPTY_CHUNK:
         batch->chunks[0].length = 0;
         break;
+    case FAKE_CHUNK_TWICE: /* in place of another of the same length */
+        batch->chunks[1].start = batch->chunks[0].start;
+        break;
     case FAKE_TORN_PIECES:
         batch->pieces_bytes--;
         break;
@@ -204,8 +207,8 @@ static void damage_header(struct fake_batch *batch, enum fake_damage damage)
     case FAKE_OTHER_RANK:
         header->cp_rank ^= 1;
         break;
-    case FAKE_UNKNOWN_STATUS:
-        header->status = 77;
+    case FAKE_STATUS_BEYOND:
+        header->status = 177;
         break;
     case FAKE_NO_HEADER:
         batch->no_header = true;

@@ -84,3 +84,20 @@ Test(client_hostile, a_refused_hello)
     ballast_close(client);
     fake_stop(daemon);
 }
+
+/* A status of a later protocol: an error, told by its number, not retried. */
+Test(client_hostile, a_status_of_the_future)
+{
+    struct fake_job job = hostile_job();
+    struct fake_daemon *daemon = start(&job);
+    fake_behave(daemon, (struct fake_behaviour){ .batch_status = 77, .times = 1 });
+    ballast_options options = options_for(daemon, NULL);
+    options.prefetch = 1;
+    ballast_client *client = open_with(&options);
+    ballast_batch *batch = NULL;
+    cr_assert_eq((int)ballast_next(client, PATIENCE_MS, &batch), 77);
+    expect_next(client, &job, 0, 0);
+    cr_assert_eq(counters_of(client).corrupt, 0);
+    ballast_close(client);
+    fake_stop(daemon);
+}
