@@ -17,8 +17,11 @@
 /* The plan of a step of a large job is the largest answer. */
 #define MAX_ANSWER_BYTES (INT64_C(256) << 20)
 
+#define MONITOR_ENDPOINT "inproc://admin-monitor"
+
 struct admin_client {
     void *context, *socket;
+    void *monitor; /* a message for every handshake that succeeded */
     char *endpoint;
 };
 
@@ -27,14 +30,20 @@ static int set_option(void *socket, int option, int value)
     return zmq_setsockopt(socket, option, &value, sizeof value);
 }
 
-/* IMMEDIATE: a request is sent to a daemon that is there, never queued for one that may come. */
-static int configure(void *socket)
+/*
+ * Not ZMQ_IMMEDIATE: with it, ZeroMQ drops what has arrived and not been read when the peer closes,
+ * and a daemon that was told to drain may close right behind its answer.
+ */
+static int configure(struct admin_client *client)
 {
     int64_t most = MAX_ANSWER_BYTES;
-    if (set_option(socket, ZMQ_LINGER, 0) || set_option(socket, ZMQ_IMMEDIATE, 1) ||
-        set_option(socket, ZMQ_RECONNECT_IVL, 50))
+    if (set_option(client->socket, ZMQ_LINGER, 0) ||
+        set_option(client->socket, ZMQ_RECONNECT_IVL, 50) ||
+        set_option(client->monitor, ZMQ_LINGER, 0) ||
+        zmq_setsockopt(client->socket, ZMQ_MAXMSGSIZE, &most, sizeof most) ||
+        zmq_socket_monitor(client->socket, MONITOR_ENDPOINT, ZMQ_EVENT_HANDSHAKE_SUCCEEDED))
         return -1;
-    return zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most);
+    return zmq_connect(client->monitor, MONITOR_ENDPOINT);
 }
 
 int admin_open(const char *endpoint, struct admin_client **ret_client, struct error *err)
@@ -45,9 +54,11 @@ int admin_open(const char *endpoint, struct admin_client **ret_client, struct er
     client->endpoint = strdup(endpoint);
     client->context = zmq_ctx_new();
     client->socket = client->context ? zmq_socket(client->context, ZMQ_DEALER) : NULL;
-    if (!client->endpoint || !client->socket || configure(client->socket)) {
+    client->monitor = client->context ? zmq_socket(client->context, ZMQ_PAIR) : NULL;
+    if (!client->endpoint || !client->socket || !client->monitor || configure(client)) {
+        int cause = errno;
         admin_close(client);
-        return error_set(err, EX_OSERR, "cannot prepare a ZeroMQ socket: %s", zmq_strerror(errno));
+        return error_set(err, EX_OSERR, "cannot prepare a ZeroMQ socket: %s", zmq_strerror(cause));
     }
     if (zmq_connect(client->socket, endpoint)) {
         int cause = errno;
@@ -65,6 +76,8 @@ void admin_close(struct admin_client *client)
 {
     if (!client)
         return;
+    if (client->monitor)
+        zmq_close(client->monitor);
     if (client->socket)
         zmq_close(client->socket);
     if (client->context)
@@ -84,8 +97,19 @@ static void describe_socket_file(const char *endpoint, char *text, size_t bytes)
         snprintf(text, bytes, "%s: %s; ", path, strerror(errno));
 }
 
-static int nobody_there(const struct admin_client *client, int timeout_ms, struct error *err)
+static bool has_connected(const struct admin_client *client)
 {
+    char event[8];
+    return zmq_recv(client->monitor, event, sizeof event, ZMQ_DONTWAIT) >= 0;
+}
+
+static int no_answer(const struct admin_client *client, int timeout_ms, struct error *err)
+{
+    if (has_connected(client))
+        return error_set(err, EX_UNAVAILABLE,
+                         "connected to %s, but no answer came within %d ms: ask again with a "
+                         "longer --timeout",
+                         client->endpoint, timeout_ms);
     char socket_file[256];
     describe_socket_file(client->endpoint, socket_file, sizeof socket_file);
     return error_set(
@@ -93,14 +117,6 @@ static int nobody_there(const struct admin_client *client, int timeout_ms, struc
         "no daemon answers at %s within %d ms: %sis ballastd running, with serve.admin "
         "at this endpoint?",
         client->endpoint, timeout_ms, socket_file);
-}
-
-static int no_answer(const struct admin_client *client, int timeout_ms, struct error *err)
-{
-    return error_set(err, EX_UNAVAILABLE,
-                     "connected to %s, but no answer came within %d ms: ask again with a longer "
-                     "--timeout",
-                     client->endpoint, timeout_ms);
 }
 
 static int not_an_admin_socket(const struct admin_client *client, const char *why,
@@ -112,13 +128,13 @@ static int not_an_admin_socket(const struct admin_client *client, const char *wh
                      client->endpoint, why);
 }
 
-/* Waits until the socket is ready for `events`; false at the deadline. */
-static bool wait_for(void *socket, short events, uint64_t deadline)
+/* False at the deadline. */
+static bool wait_for_answer(void *socket, uint64_t deadline)
 {
     for (;;) {
         uint64_t now = clock_ms();
         long left = now < deadline ? (long)(deadline - now) : 0;
-        zmq_pollitem_t item = { .socket = socket, .events = events };
+        zmq_pollitem_t item = { .socket = socket, .events = ZMQ_POLLIN };
         int ready = zmq_poll(&item, 1, left);
         if (ready > 0)
             return true;
@@ -206,12 +222,10 @@ int admin_ask(struct admin_client *client, const char *command, const char *cons
               size_t argument_count, int timeout_ms, char **ret_json, struct error *err)
 {
     uint64_t deadline = clock_ms() + (uint64_t)timeout_ms;
-    if (!wait_for(client->socket, ZMQ_POLLOUT, deadline))
-        return nobody_there(client, timeout_ms, err);
     int code = send_request(client, command, arguments, argument_count, err);
     if (code)
         return code;
-    if (!wait_for(client->socket, ZMQ_POLLIN, deadline))
+    if (!wait_for_answer(client->socket, deadline))
         return no_answer(client, timeout_ms, err);
     return read_reply(client, ret_json, err);
 }

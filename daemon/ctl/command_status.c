@@ -1,5 +1,6 @@
 /* ballastctl status: what a daemon does. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ctl/daemon.h"
@@ -36,9 +37,16 @@ static int read_status(json_t *answer, struct status *status, struct error *err)
     return 0;
 }
 
-static const char *step_text(const json_t *step, char text[HUMAN_BYTES])
+/* "up to step 1,207", or "no step yet" */
+static const char *reach_text(const json_t *step, char text[2 * HUMAN_BYTES])
 {
-    return json_is_integer(step) ? human_count((uint64_t)json_integer_value(step), text) : "none";
+    char number[HUMAN_BYTES];
+    if (json_is_integer(step))
+        snprintf(text, 2 * HUMAN_BYTES, "up to step %s",
+                 human_count((uint64_t)json_integer_value(step), number));
+    else
+        snprintf(text, 2 * HUMAN_BYTES, "no step yet");
+    return text;
 }
 
 static void describe_state(struct table *facts, const struct status *status)
@@ -58,15 +66,16 @@ static void describe_state(struct table *facts, const struct status *status)
 
 static void describe_steps(struct table *facts, const struct status *status)
 {
-    char planned[HUMAN_BYTES], requested[HUMAN_BYTES], steps[HUMAN_BYTES], again[HUMAN_BYTES];
+    char reach[2 * HUMAN_BYTES], text[HUMAN_BYTES];
     table_cell(facts, "planned");
-    table_cell(facts, "up to step %s%s%s", step_text(status->planned, planned),
-               json_is_integer(status->steps) ? " of a job of " : "",
-               json_is_integer(status->steps) ? step_text(status->steps, steps) : "");
+    if (json_is_integer(status->steps))
+        table_cell(facts, "%s of a job of %s", reach_text(status->planned, reach),
+                   human_count((uint64_t)json_integer_value(status->steps), text));
+    else
+        table_cell(facts, "%s", reach_text(status->planned, reach));
     table_cell(facts, "asked for");
-    table_cell(facts, "up to step %s; %s past steps planned again",
-               step_text(status->requested, requested),
-               human_count((uint64_t)status->replanned_steps, again));
+    table_cell(facts, "%s; %s past steps planned again", reach_text(status->requested, reach),
+               human_count((uint64_t)status->replanned_steps, text));
 }
 
 static void describe_traffic(struct table *facts, const struct status *status)

@@ -3,6 +3,7 @@ of a real ballastd against what `ballastctl plan` says without it."""
 import copy
 import json
 import os
+import signal
 import subprocess
 import threading
 from array import array
@@ -149,7 +150,7 @@ def test_status_before_the_first_request(answering):
         state="draining", congested=1000)
     out = shown(answering, "status")
     assert "\nstate        draining, up 2 h 13 min\n" in out
-    assert "\nplanned      up to step none\n" in out
+    assert "\nplanned      no step yet\n" in out
     assert "\nrequests     none\nrefused      none\n" in out
     assert ("\nundelivered  0 replies to clients that had gone, 1,000 to clients too slow\n"
             in out)
@@ -255,6 +256,24 @@ def test_interval_ends_with_the_reader_not_with_the_interval(answering):
     assert json.loads(process.stdout.readline()) == STATUS
     process.stdout.close()
     assert process.wait(timeout=harness.DEADLINE_S) == 74
+
+
+@pytest.mark.parametrize("attempt", range(5))
+def test_an_answer_is_read_although_the_daemon_has_closed_behind_it(workplace, attempt):
+    endpoint = f"ipc://{workplace.path('admin')}"
+    with zmq.Context() as context:
+        socket = context.socket(zmq.ROUTER)
+        socket.bind(endpoint)
+        process = subprocess.Popen(
+            [harness.program("ballastctl"), "drain", "--admin", endpoint, "--timeout", "20000"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        peer, _ = socket.recv_multipart()
+        process.send_signal(signal.SIGSTOP)
+        socket.send_multipart([peer, ballast_wire.encode("AdminReply"), b"{}"])
+        socket.close(5000)
+    process.send_signal(signal.SIGCONT)
+    out, err = process.communicate(timeout=harness.DEADLINE_S)
+    assert (process.returncode, err) == (0, b"") and out.startswith(b"draining")
 
 
 def test_the_admin_socket_is_taken_from_the_configuration(small_corpus, workplace):
