@@ -9,7 +9,7 @@
 static int parse(const char *text, const char *const *overrides, struct config **ret_config,
                  struct error *err)
 {
-    struct config_override list[MAX_OVERRIDES];
+    struct config_override list[MAX_OVERRIDES] = { 0 };
     char *keys[MAX_OVERRIDES];
     size_t count = 0;
     for (; overrides && overrides[count]; count++) {
