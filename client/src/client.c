@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -10,6 +11,9 @@
 #include "clock.h"
 #include "session.h"
 #include "wire/text.h"
+
+/* A context with its two threads, a socket and its monitor take fewer. */
+#define CONTEXT_DESCRIPTORS 12
 
 /* Host name and process, for operators. */
 static void name_client(ballast_client *client)
@@ -31,8 +35,24 @@ static uint64_t new_incarnation(void)
     return (uint64_t)clock_ns() ^ (uint64_t)getpid() << 40;
 }
 
+/*
+ * ZeroMQ aborts the process when the threads of a new context find no descriptors. Whether they
+ * will is tried first; other threads may still take what was there, which nothing here can prevent.
+ */
+static bool descriptors_left(void)
+{
+    int taken[CONTEXT_DESCRIPTORS], count = 0;
+    while (count < CONTEXT_DESCRIPTORS && (taken[count] = eventfd(0, EFD_CLOEXEC)) >= 0)
+        count++;
+    for (int i = 0; i < count; i++)
+        close(taken[i]);
+    return count == CONTEXT_DESCRIPTORS;
+}
+
 static ballast_status open_context(ballast_client *client)
 {
+    if (!descriptors_left())
+        return BALLAST_SYSTEM;
     client->context = zmq_ctx_new();
     if (!client->context)
         return errno == ENOMEM ? BALLAST_NO_MEMORY : BALLAST_SYSTEM;

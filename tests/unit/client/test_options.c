@@ -1,6 +1,8 @@
 /* What ballast_open accepts, and the texts of statuses. */
 #include <criterion/criterion.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "client_helper.h"
 
@@ -109,4 +111,25 @@ Test(client_options, null_is_accepted_where_it_says_so)
         .size = sizeof(ballast_options), .version = 1, .endpoints = "tcp://127.0.0.1:1" });
     cr_assert_str_eq(ballast_message(client), "");
     ballast_close(client);
+}
+
+/* Few descriptors or none: a status, where ZeroMQ alone would abort the process. */
+Test(client_options, descriptors_run_out)
+{
+    int next = dup(0);
+    cr_assert_geq(next, 0);
+    close(next);
+    struct rlimit limit;
+    cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    bool refused = false, opened = false;
+    for (int spare = 0; spare <= 24; spare++) {
+        limit.rlim_cur = (rlim_t)(next + spare);
+        cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        ballast_status status = attempt(good());
+        cr_assert(status == BALLAST_OK || status == BALLAST_SYSTEM);
+        opened = opened || status == BALLAST_OK;
+        refused = refused || status == BALLAST_SYSTEM;
+    }
+    cr_assert(opened);
+    cr_assert(refused);
 }
