@@ -24,7 +24,7 @@
 
 #define PLAN_STORE_SPARE 32
 #define PLAN_STORE_NEWS 16
-#define PLAN_STORE_NO_END UINT64_MAX
+#define PLAN_STORE_NO_END UINT64_MAX /* no job has that many steps */
 
 struct plan_store; /* opaque */
 

@@ -1,0 +1,60 @@
+/* Shards that turn out bad while they are served: the rank is told which, and the daemon lives. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fault/daemon_process.h"
+#include "fault/peer.h"
+
+static const struct question first = { 0, 0, 0, PEER_ALL_PARTS, PEER_PATIENCE_MS };
+
+static void expect_failure(struct peer *peer, const struct question *question, uint32_t status)
+{
+    struct answer answer;
+    peer_get(peer, question, &answer);
+    cr_assert_eq(answer_status(&answer), status, "got %s: %s",
+                 wire_status_name(answer_status(&answer)), answer.message.batch->message);
+    cr_assert_not_null(strstr(answer.message.batch->message, "shard"), "%s",
+                       answer.message.batch->message);
+    answer_free(&answer);
+}
+
+Test(shards, an_id_over_the_vocabulary_is_bad_data)
+{
+    struct daemon_process ballastd;
+    struct peer peer;
+    char path[TEMP_PATH_BYTES];
+    size_t bytes;
+    daemon_prepare(&ballastd, "");
+    unsigned char *tokens = file_read_all(temp_path(&ballastd.dir, "shard.bin", path), &bytes);
+    memset(tokens, 0xff, bytes);
+    file_write(path, tokens, bytes);
+    free(tokens);
+    ballastd.pid = daemon_spawn(&ballastd);
+    peer_open(&peer, ballastd.endpoint);
+    expect_failure(&peer, &first, WIRE_BAD_DATA);
+    struct question without_tokens = { 0, 0, 0, 3, PEER_PATIENCE_MS };
+    struct answer answer;
+    peer_get(&peer, &without_tokens, &answer);
+    cr_assert_eq(answer_status(&answer), WIRE_OK, "the plan needs no tokens");
+    answer_free(&answer);
+    peer_close(&peer);
+    cr_assert_eq(daemon_close(&ballastd), 0);
+}
+
+Test(shards, a_shard_that_shrinks_is_an_input_error)
+{
+    struct daemon_process ballastd;
+    struct peer peer;
+    char path[TEMP_PATH_BYTES];
+    daemon_start(&ballastd, "");
+    peer_open(&peer, ballastd.endpoint);
+    uint64_t early = peer_step_hash(&peer, 0, DAEMON_MICROBATCHES, DAEMON_CP);
+    cr_assert_eq(truncate(temp_path(&ballastd.dir, "shard.bin", path), 2), 0);
+    struct question far = { 500, 0, 0, PEER_ALL_PARTS, PEER_PATIENCE_MS };
+    expect_failure(&peer, &far, WIRE_IO_ERROR);
+    cr_assert_neq(early, 0);
+    peer_close(&peer);
+    cr_assert_eq(daemon_close(&ballastd), 0);
+}
