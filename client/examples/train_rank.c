@@ -19,6 +19,7 @@
 struct settings {
     ballast_options options;
     uint64_t steps; /* UINT64_MAX: until the end of data */
+    uint8_t expected_digest[BALLAST_DIGEST_BYTES];
     int timeout_ms;
     bool quiet, json;
 };
@@ -32,6 +33,7 @@ static void print_usage(FILE *stream)
     fputs("usage: train_rank [options] ENDPOINT[,ENDPOINT...] DP_RANK CP_RANK [STEPS]\n"
           "\n"
           "  -f, --first-step K   begin at step K (0)\n"
+          "  -d, --digest HEX     expect this digest of step K - 1, as a checkpoint has it\n"
           "  -j, --job NAME       refuse daemons of any other job\n"
           "  -p, --prefetch N     requests in flight, 1 to 64 (4)\n"
           "  -r, --retry-ms N     silence after which another endpoint is asked (1000)\n"
@@ -55,9 +57,26 @@ static uint64_t number(const char *text, const char *name, uint64_t most)
     return value;
 }
 
+static void read_digest(const char *text, uint8_t digest[BALLAST_DIGEST_BYTES])
+{
+    static const char digits[] = "0123456789abcdef";
+    bool good = strlen(text) == 2 * BALLAST_DIGEST_BYTES;
+    for (int i = 0; good && i < 2 * BALLAST_DIGEST_BYTES; i++) {
+        const char *digit = strchr(digits, text[i]);
+        good = digit;
+        if (good)
+            digest[i / 2] = (uint8_t)(digest[i / 2] << 4 | (digit - digits));
+    }
+    if (good)
+        return;
+    fprintf(stderr, "train_rank: --digest is '%s': expected 32 hexadecimal digits\n", text);
+    exit(2);
+}
+
 static void read_options(int argc, char **argv, struct settings *settings)
 {
     static const struct option longs[] = { { "first-step", required_argument, NULL, 'f' },
+                                           { "digest", required_argument, NULL, 'd' },
                                            { "job", required_argument, NULL, 'j' },
                                            { "prefetch", required_argument, NULL, 'p' },
                                            { "retry-ms", required_argument, NULL, 'r' },
@@ -67,10 +86,14 @@ static void read_options(int argc, char **argv, struct settings *settings)
                                            { "help", no_argument, NULL, 'h' },
                                            { NULL, 0, NULL, 0 } };
     int option;
-    while ((option = getopt_long(argc, argv, "f:j:p:r:t:qJh", longs, NULL)) != -1)
+    while ((option = getopt_long(argc, argv, "f:d:j:p:r:t:qJh", longs, NULL)) != -1)
         switch (option) {
         case 'f':
             settings->options.first_step = number(optarg, "--first-step", INT64_MAX);
+            break;
+        case 'd':
+            read_digest(optarg, settings->expected_digest);
+            settings->options.expected_digest = settings->expected_digest;
             break;
         case 'j':
             settings->options.job = optarg;
@@ -99,22 +122,18 @@ static void read_options(int argc, char **argv, struct settings *settings)
         }
 }
 
-static struct settings read_settings(int argc, char **argv)
+static void read_settings(int argc, char **argv, struct settings *settings)
 {
-    struct settings settings = { .options = BALLAST_OPTIONS_INIT,
-                                 .steps = UINT64_MAX,
-                                 .timeout_ms = 30000 };
-    read_options(argc, argv, &settings);
+    read_options(argc, argv, settings);
     if (argc - optind < 3 || argc - optind > 4) {
         print_usage(stderr);
         exit(2);
     }
-    settings.options.endpoints = argv[optind];
-    settings.options.dp_rank = (uint32_t)number(argv[optind + 1], "DP_RANK", UINT32_MAX);
-    settings.options.cp_rank = (uint32_t)number(argv[optind + 2], "CP_RANK", UINT32_MAX);
+    settings->options.endpoints = argv[optind];
+    settings->options.dp_rank = (uint32_t)number(argv[optind + 1], "DP_RANK", UINT32_MAX);
+    settings->options.cp_rank = (uint32_t)number(argv[optind + 2], "CP_RANK", UINT32_MAX);
     if (argc - optind == 4)
-        settings.steps = number(argv[optind + 3], "STEPS", UINT64_MAX);
-    return settings;
+        settings->steps = number(argv[optind + 3], "STEPS", UINT64_MAX);
 }
 
 static void write_digest(const uint8_t *digest, char text[DIGEST_TEXT_BYTES])
@@ -221,7 +240,10 @@ static int run(const struct settings *settings, ballast_client *client)
 
 int main(int argc, char **argv)
 {
-    struct settings settings = read_settings(argc, argv);
+    struct settings settings = { .options = BALLAST_OPTIONS_INIT,
+                                 .steps = UINT64_MAX,
+                                 .timeout_ms = 30000 };
+    read_settings(argc, argv, &settings);
     ballast_client *client;
     ballast_status status = ballast_open(&settings.options, &client);
     if (status != BALLAST_OK) {
