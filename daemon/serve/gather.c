@@ -123,9 +123,10 @@ struct gather_job *gather_take(struct gather *gather)
 
 static void drop_all(struct list *jobs)
 {
-    while (!list_empty(jobs)) {
-        struct gather_job *job = list_entry(jobs->next, struct gather_job, link);
-        list_remove(&job->link);
+    struct list *at = jobs->next;
+    while (at != jobs) {
+        struct gather_job *job = list_entry(at, struct gather_job, link);
+        at = at->next;
         gather_job_free(job);
     }
 }

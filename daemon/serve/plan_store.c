@@ -64,9 +64,10 @@ void plan_store_free(struct plan_store *store)
         return;
     for (size_t i = 0; i < store->slot_count; i++)
         shared_plan_unref(store->slots[i].plan);
-    while (!list_empty(&store->order)) {
-        struct wanted *wanted = list_entry(store->order.next, struct wanted, order);
-        list_remove(&wanted->order);
+    struct list *at = store->order.next;
+    while (at != &store->order) {
+        struct wanted *wanted = list_entry(at, struct wanted, order);
+        at = at->next;
         free(wanted);
     }
     hash_table_fini(&store->wanted);
