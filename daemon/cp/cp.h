@@ -15,6 +15,7 @@
 #include "base/piece.h"
 
 enum cp_strategy { CP_PER_SEQUENCE, CP_PER_DOCUMENT, CP_ADAPTIVE };
+#define CP_STRATEGY_COUNT (CP_ADAPTIVE + 1)
 
 #define CP_MAX_RANKS 1024
 

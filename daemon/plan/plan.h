@@ -100,6 +100,12 @@ const struct source_cursor *planner_cursors(const struct planner *planner);
 /* The policy, and its state, for reports on what waits where. */
 const struct pack_policy *planner_policy(const struct planner *planner, const void **ret_state);
 
+/* Hears, from within planner_step, when the policy begins to pack a step and when it is done. */
+typedef void planner_watcher(void *context, bool begins);
+
+/* For those who measure packing; NULL, the default, for nobody. */
+void planner_watch(struct planner *planner, planner_watcher *watcher, void *context);
+
 /* The planner's whole state between two steps. Zero-initialise, reuse, planner_state_fini. */
 struct planner_state {
     uint64_t next_step;

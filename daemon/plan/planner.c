@@ -21,6 +21,9 @@ struct planner {
     bool finished;             /* so is the packing */
     uint64_t dropped_pieces, dropped_tokens;
 
+    planner_watcher *watcher;
+    void *watcher_context;
+
     struct packing packing; /* working memory */
     struct cp_shards shards;
     struct waiting_piece *waiting;
@@ -131,6 +134,22 @@ static int take_in(struct planner *planner, struct error *err)
     return 0;
 }
 
+void planner_watch(struct planner *planner, planner_watcher *watcher, void *context)
+{
+    planner->watcher = watcher;
+    planner->watcher_context = context;
+}
+
+static int pack_step(struct planner *planner, struct error *err)
+{
+    if (planner->watcher)
+        planner->watcher(planner->watcher_context, true);
+    int status = planner->policy->pack(planner->packer, planner->ended, &planner->packing, err);
+    if (planner->watcher)
+        planner->watcher(planner->watcher_context, false);
+    return status;
+}
+
 /* Reads what waits into planner->waiting. */
 static int list_waiting(struct planner *planner, size_t *ret_count, struct error *err)
 {
@@ -178,9 +197,7 @@ enum planner_result planner_step(struct planner *planner, struct step_plan *plan
     if (planner->finished)
         return PLANNER_END;
     struct plan_waiting waiting;
-    if (take_in(planner, err) ||
-        planner->policy->pack(planner->packer, planner->ended, &planner->packing, err) ||
-        sum_waiting(planner, &waiting, err))
+    if (take_in(planner, err) || pack_step(planner, err) || sum_waiting(planner, &waiting, err))
         return PLANNER_ERROR;
     if (short_last_step(planner, &waiting) &&
         (planner->packing.piece_count == 0 || planner->config->last_step == LAST_STEP_DROP))
