@@ -28,7 +28,12 @@ def run_all(command):
     processes = [subprocess.Popen(list(map(str, command(dp, cp))), stdout=subprocess.PIPE,
                                   text=True)
                  for dp in range(DP) for cp in range(CP)]
-    outputs = [process.communicate(timeout=4 * harness.DEADLINE_S)[0] for process in processes]
+    try:
+        outputs = [process.communicate(timeout=2 * harness.DEADLINE_S)[0]
+                   for process in processes]
+    finally:
+        for process in processes:
+            process.kill()  # does nothing to one that has ended
     assert all(process.returncode == 0 for process in processes), outputs
     return outputs
 
