@@ -143,6 +143,8 @@ int endpoint_bind(struct endpoint *endpoint, void *context, const struct endpoin
                          zmq_strerror(zmq_errno()));
     /* libzmq makes an ipc file inside zmq_bind: only the mask keeps others out from the start. */
     mode_t mask = umask(0177);
+    if (!(mask & S_IWGRP))
+        umask(0117);
     int failed = zmq_bind(endpoint->socket, endpoint->address) ? zmq_errno() : 0;
     umask(mask);
     endpoint->bound = failed == 0;

@@ -35,7 +35,8 @@ struct endpoint_limits {
 };
 
 /*
- * Binds a locked endpoint; an ipc socket gets mode 0600. EX_UNAVAILABLE when the address is in use
+ * Binds a locked endpoint. An ipc socket is the user's alone, and the group's where the umask lets
+ * the group write. EX_UNAVAILABLE when the address is in use
  * or not this machine's, EX_CONFIG when it makes no sense.
  */
 int endpoint_bind(struct endpoint *endpoint, void *context, const struct endpoint_limits *limits,

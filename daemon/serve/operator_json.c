@@ -95,6 +95,8 @@ char *operator_json_status(const struct server *server)
 
 static uint64_t lag_of(const struct server *server, const struct session *session)
 {
+    if (!session->has_acked && !session->has_requested)
+        return 0;
     uint64_t at = session->has_acked ? session->acked_step : session->requested_step;
     return server->front > at ? server->front - at : 0;
 }
@@ -108,7 +110,8 @@ static json_t *rank_new(const struct server *server, const struct session *sessi
     json_object_set_new(object, "pp", number(session->pp));
     json_object_set_new(object, "tp", number(session->tp));
     json_object_set_new(object, "client", json_string(session->client));
-    json_object_set_new(object, "incarnation", number(session->incarnation));
+    /* Any 64 bits: shown as JSON's signed integer, which tells two of them apart as well. */
+    json_object_set_new(object, "incarnation", json_integer((json_int_t)session->incarnation));
     json_object_set_new(object, "requested_step",
                         number_or_null(session->has_requested, session->requested_step));
     json_object_set_new(object, "acked_step",
@@ -126,8 +129,11 @@ char *operator_json_ranks(const struct server *server)
 {
     json_t *array = json_array();
     const struct list *head = &server->sessions.used;
-    for (struct list *at = head->next; at != head; at = at->next)
-        json_array_append_new(array, rank_new(server, list_entry(at, struct session, used)));
+    for (struct list *at = head->next; at != head; at = at->next) {
+        const struct session *session = list_entry(at, struct session, used);
+        if (session->greeted)
+            json_array_append_new(array, rank_new(server, session));
+    }
     return dump(array);
 }
 

@@ -1,7 +1,6 @@
 #include "serve/reply.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
 
@@ -226,7 +225,7 @@ void reply_no_batch(struct server *server, const struct peer_id *peer,
                     const struct batch_question *question, enum wire_status status,
                     const char *message)
 {
-    char text[WIRE_MAX_TEXT_BYTES + 1];
+    char text[WIRE_MAX_MESSAGE_BYTES + 1];
     Ballast__V1__Batch batch = BALLAST__V1__BATCH__INIT;
     echo(&batch, question);
     batch.status = status;
@@ -235,16 +234,13 @@ void reply_no_batch(struct server *server, const struct peer_id *peer,
     send_header(server, server->trainers.socket, peer, &batch.base);
 }
 
-/* Names that would not fit into a header are left out: clients then show numbers. */
+/* More names than a header has room for are left out: clients then show numbers. */
 static void name_sources(const struct corpus *corpus, Ballast__V1__HelloReply *reply, char **names)
 {
-    size_t bytes = 0;
-    for (size_t i = 0; i < corpus->source_count; i++) {
-        names[i] = corpus->sources[i].name;
-        bytes += strlen(names[i]) + 4;
-    }
-    if (bytes > WIRE_MAX_REPLY_BYTES - 2048)
+    if (corpus->source_count > WIRE_MAX_SOURCES)
         return;
+    for (size_t i = 0; i < corpus->source_count; i++)
+        names[i] = corpus->sources[i].name;
     reply->sources = names;
     reply->n_sources = corpus->source_count;
 }
@@ -253,10 +249,8 @@ void reply_hello(struct server *server, const struct peer_id *peer, enum wire_st
                  const char *message)
 {
     const struct config *config = server->config;
-    char **names = calloc(server->corpus->source_count, sizeof *names);
-    if (!names)
-        return;
-    char text[WIRE_MAX_TEXT_BYTES + 1];
+    char *names[WIRE_MAX_SOURCES];
+    char text[WIRE_MAX_MESSAGE_BYTES + 1];
     char server_name[] = "ballastd " BALLAST_VERSION;
     struct plan_store_facts facts;
     plan_store_facts(server->plans, &facts);
@@ -281,13 +275,12 @@ void reply_hello(struct server *server, const struct peer_id *peer, enum wire_st
     name_sources(server->corpus, &reply, names);
     server_count(server, status);
     send_header(server, server->trainers.socket, peer, &reply.base);
-    free(names);
 }
 
 void reply_refusal(struct server *server, void *socket, const struct peer_id *peer,
                    enum wire_status status, const char *message)
 {
-    char text[WIRE_MAX_TEXT_BYTES + 1];
+    char text[WIRE_MAX_MESSAGE_BYTES + 1];
     Ballast__V1__Refusal refusal = BALLAST__V1__REFUSAL__INIT;
     refusal.status = status;
     refusal.message = reply_text(text, message ? message : wire_status_text(status));
@@ -298,7 +291,7 @@ void reply_refusal(struct server *server, void *socket, const struct peer_id *pe
 void reply_admin(struct server *server, const struct peer_id *peer, enum wire_status status,
                  const char *message, const char *json)
 {
-    char text[WIRE_MAX_TEXT_BYTES + 1];
+    char text[WIRE_MAX_MESSAGE_BYTES + 1];
     Ballast__V1__AdminReply header = BALLAST__V1__ADMIN_REPLY__INIT;
     header.status = status;
     if (status != WIRE_OK)

@@ -42,12 +42,18 @@ static struct endpoint open_one(struct place *place)
 
 Test(endpoint, an_ipc_socket_is_its_owners_alone_and_leaves_nothing)
 {
+    umask(0022);
     struct place place = place_make();
     struct endpoint endpoint = open_one(&place);
     struct stat facts;
     cr_assert_eq(stat(place.path, &facts), 0);
     cr_assert(S_ISSOCK(facts.st_mode));
     cr_assert_eq(facts.st_mode & 0777, 0600);
+    endpoint_close(&endpoint, 0);
+    umask(0007);
+    endpoint = open_one(&place);
+    cr_assert_eq(stat(place.path, &facts), 0);
+    cr_assert_eq(facts.st_mode & 0777, 0660, "the umask lets the group in");
     endpoint_close(&endpoint, 0);
     zmq_ctx_term(place.context);
     place.context = zmq_ctx_new();
