@@ -80,18 +80,37 @@ Test(client_failover, no_answer_to_hello)
     fake_stop(second);
 }
 
-/* A reply that gets lost on the way: the daemon talks, so it is asked again, not left. */
+/* A reply gets lost, but the daemon goes on talking: it is asked again, not left. */
 Test(client_failover, a_lost_reply_is_asked_for_again)
 {
     struct fake_job job = fake_job_small();
+    struct fake_daemon *daemon = start(&job);
+    fake_behave(daemon, (struct fake_behaviour){ .ignore_batch = true, .times = 1 });
+    ballast_options options = options_for(daemon, NULL);
+    options.prefetch = 1;
+    options.retry_ms = 500;
+    ballast_client *client = open_with(&options);
+    ballast_batch *batch = NULL;
+    while (counters_of(client).requests == 0)
+        cr_assert_eq(ballast_next(client, 1, &batch), BALLAST_TIMEOUT);
+    while (counters_of(client).retries == 0)
+        ballast_batch_free(take(client, 3, 0));
+    expect_rest(client, &job, 0, 0);
+    cr_assert_eq(fake_hellos(daemon), 1);
+    ballast_close(client);
+    fake_stop(daemon);
+}
+
+/* One daemon cannot read a shard that another can. */
+Test(client_failover, another_daemon_is_asked_what_one_cannot_read)
+{
+    struct fake_job job = fake_job_small();
     struct fake_daemon *first = start(&job), *second = start(&job);
-    fake_behave(first, (struct fake_behaviour){ .ignore_batch = true, .times = 1 });
+    fake_behave(first, (struct fake_behaviour){ .batch_status = BALLAST_IO_ERROR });
     ballast_options options = options_for(first, second);
-    options.retry_ms = SHORT_RETRY_MS;
-    options.prefetch = 2;
     ballast_client *client = open_with(&options);
     expect_rest(client, &job, 0, 0);
-    cr_assert_geq(counters_of(client).retries, 1);
+    cr_assert_eq(counters_of(client).failovers, 1);
     ballast_close(client);
     fake_stop(first);
     fake_stop(second);
