@@ -10,7 +10,8 @@
  *       its pieces drawn from the stream beforehand
  * The settings are those of PAPER.md's calibration: window 128K, S_max twice that, thresholds 32K
  * and 80K, B = 24576. Every result is checked: what went in comes out or waits. A failed check, or
- * any error, ends with status 1. The first 10 steps warm up and count nowhere.
+ * any error, ends with status 1. The first 10 steps warm up and count nowhere. Times are processor
+ * time of the one thread, so that other programs on the machine matter little.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -96,12 +97,12 @@ static void bench_planner(const char *lengths, unsigned cp, unsigned steps)
     for (unsigned step = 0; step < WARM_UP_STEPS + steps; step++) {
         if (step == WARM_UP_STEPS) {
             documents_before = planner_cursors(planner)[0].documents;
-            start = now_ns();
+            start = thread_ns();
         }
         plan_one(planner, &plan);
         served += plan.tokens;
     }
-    double seconds = (double)(now_ns() - start) / 1e9;
+    double seconds = (double)(thread_ns() - start) / 1e9;
     uint64_t documents = planner_cursors(planner)[0].documents - documents_before;
     expect(served + plan.waiting.tokens == planner_cursors(planner)[0].tokens,
            "tokens served and waiting are not those that arrived");
@@ -146,7 +147,7 @@ static uint64_t pack_step(const struct pack_policy *policy, void *state, struct 
                           struct packing *packing)
 {
     struct error err = { 0 };
-    uint64_t start = now_ns();
+    uint64_t start = thread_ns();
     while (policy->wants(state)) {
         expect(supply->next < supply->count, "the supply is too small");
         if (policy->offer(state, &supply->pieces[supply->next++], &err))
@@ -154,7 +155,7 @@ static uint64_t pack_step(const struct pack_policy *policy, void *state, struct 
     }
     if (policy->pack(state, false, packing, &err))
         die("pack", &err);
-    return now_ns() - start;
+    return thread_ns() - start;
 }
 
 static void check_conservation(const struct pack_policy *policy, void *state,

@@ -6,11 +6,22 @@
 #include <stdlib.h>
 #include <time.h>
 
-static inline uint64_t now_ns(void)
+static inline uint64_t read_clock_ns(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t now_ns(void)
+{
+    return read_clock_ns(CLOCK_MONOTONIC);
+}
+
+/* Time that this thread has run: what it would take on a core of its own. */
+static inline uint64_t thread_ns(void)
+{
+    return read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static inline int rising_u64(const void *left, const void *right)

@@ -16,9 +16,6 @@ struct bare_request {
     uint32_t client, reply;
 };
 
-/* Memory that the bare server sends from: more than the caches hold, as a daemon's batches are. */
-#define POOL_BYTES (UINT64_C(64) << 20)
-
 static void *dealer(const struct crew *crew)
 {
     void *socket = zmq_socket(crew->zmq, ZMQ_DEALER);
@@ -151,67 +148,103 @@ void *bare_member(void *argument)
 
 static void keep(void *data, void *hint)
 {
-    (void)data; /* the pool outlives every message */
+    (void)data; /* a store outlives every message */
     (void)hint;
 }
 
-/* Sends the frames of one reply to the peer in `identity`, straight from the pool. */
+/* Every reply in memory of its own, as a daemon's batches are. */
+struct store {
+    struct frame_sizes sizes;
+    unsigned char **replies;
+};
+
+static uint64_t reply_bytes(const struct reply_sizes *sizes)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < FRAMES_PER_REPLY; i++)
+        bytes += sizes->frames[i];
+    return bytes;
+}
+
+static void store_init(struct store *store, const char *sizes_path)
+{
+    store->sizes = frame_sizes_read(sizes_path);
+    size_t count = (size_t)store->sizes.clients * store->sizes.replies;
+    store->replies = calloc(count, sizeof *store->replies);
+    for (size_t i = 0; store->replies && i < count; i++) {
+        uint64_t bytes = reply_bytes(&store->sizes.of[i]);
+        store->replies[i] = malloc(bytes + 1);
+        if (!store->replies[i])
+            die("out of memory");
+        memset(store->replies[i], (int)i, bytes);
+    }
+    if (!store->replies)
+        die("out of memory");
+}
+
+static void store_fini(struct store *store)
+{
+    for (size_t i = 0; i < (size_t)store->sizes.clients * store->sizes.replies; i++)
+        free(store->replies[i]);
+    free(store->replies);
+    frame_sizes_free(&store->sizes);
+}
+
+/* Sends the frames of one reply to the peer in `identity`, without a copy. */
 static void send_reply(void *router, zmq_msg_t *identity, const struct reply_sizes *sizes,
-                       unsigned char *pool, uint64_t *at)
+                       unsigned char *bytes)
 {
     if (zmq_msg_send(identity, router, ZMQ_SNDMORE) < 0)
         die("cannot send");
     for (int i = 0; i < FRAMES_PER_REPLY; i++) {
-        uint64_t bytes = sizes->frames[i];
-        if (bytes > POOL_BYTES)
-            die("a frame is larger than the pool");
-        if (*at + bytes > POOL_BYTES)
-            *at = 0;
         zmq_msg_t frame;
-        zmq_msg_init_data(&frame, pool + *at, bytes, keep, NULL);
-        *at += bytes;
+        zmq_msg_init_data(&frame, bytes, sizes->frames[i], keep, NULL);
+        bytes += sizes->frames[i];
         if (zmq_msg_send(&frame, router, i + 1 < FRAMES_PER_REPLY ? ZMQ_SNDMORE : 0) < 0)
             die("cannot send");
     }
 }
 
-static void answer(void *router, const struct frame_sizes *sizes, unsigned char *pool, uint64_t *at)
+static void answer(void *router, const struct store *store)
 {
     zmq_msg_t identity;
     struct bare_request request;
     zmq_msg_init(&identity);
     if (zmq_msg_recv(&identity, router, 0) < 0 ||
         zmq_recv(router, &request, sizeof request, 0) != (int)sizeof request ||
-        request.client >= sizes->clients || request.reply >= sizes->replies)
+        request.client >= store->sizes.clients || request.reply >= store->sizes.replies)
         die("a bad request");
-    send_reply(router, &identity, frame_sizes_at(sizes, request.client, request.reply), pool, at);
+    const struct reply_sizes *sizes = frame_sizes_at(&store->sizes, request.client, request.reply);
+    send_reply(router, &identity, sizes, store->replies[sizes - store->sizes.of]);
 }
 
-void bare_server(const char *sizes_path)
+static void *bind_router(void *context, char *endpoint, size_t endpoint_bytes)
 {
-    struct frame_sizes sizes = frame_sizes_read(sizes_path);
-    unsigned char *pool = malloc(POOL_BYTES);
-    void *context = zmq_ctx_new(), *router = zmq_socket(context, ZMQ_ROUTER);
+    void *router = zmq_socket(context, ZMQ_ROUTER);
     int no_limit = 0, linger = 0;
-    char endpoint[256];
-    size_t endpoint_bytes = sizeof endpoint;
-    if (!pool || !router || zmq_setsockopt(router, ZMQ_SNDHWM, &no_limit, sizeof no_limit) ||
+    if (!router || zmq_setsockopt(router, ZMQ_SNDHWM, &no_limit, sizeof no_limit) ||
         zmq_setsockopt(router, ZMQ_LINGER, &linger, sizeof linger) ||
         zmq_bind(router, "tcp://127.0.0.1:*") ||
         zmq_getsockopt(router, ZMQ_LAST_ENDPOINT, endpoint, &endpoint_bytes))
         die("cannot bind");
-    memset(pool, 1, POOL_BYTES);
+    return router;
+}
+
+void bare_server(const char *sizes_path)
+{
+    struct store store;
+    store_init(&store, sizes_path);
+    char endpoint[256];
+    void *context = zmq_ctx_new(), *router = bind_router(context, endpoint, sizeof endpoint);
     printf("%s\n", endpoint);
     fflush(stdout);
 
-    uint64_t at = 0;
     zmq_pollitem_t items[] = { { router, 0, ZMQ_POLLIN, 0 },
                                { NULL, STDIN_FILENO, ZMQ_POLLIN, 0 } };
     while (zmq_poll(items, 2, -1) >= 0 && !items[1].revents)
         if (items[0].revents)
-            answer(router, &sizes, pool, &at);
+            answer(router, &store);
     zmq_close(router);
     zmq_ctx_term(context);
-    free(pool);
-    frame_sizes_free(&sizes);
+    store_fini(&store);
 }
