@@ -83,8 +83,8 @@ Test(cost, options_out_of_range_are_refused)
                                 .vocab = 32000,
                                 .tp = 8,
                                 .tflops = 400 };
-    refused((struct cost_options){ 0 }, "neither");
-    refused((struct cost_options){ .crossover_tokens = 1, .model = shape }, "both");
+    refused((struct cost_options){ 0 }, "found none");
+    refused((struct cost_options){ .crossover_tokens = 1, .model = shape }, "found several");
     refused((struct cost_options){ .crossover_tokens = UINT64_MAX }, "crossover_tokens");
     shape.tflops = 1e-12;
     refused((struct cost_options){ .model = shape }, "no machine");
