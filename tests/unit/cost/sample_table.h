@@ -7,7 +7,7 @@
     "# device: test\n# dtype: bf16\n# heads: 8\n# head_dim: 128\n# kernel: none 1.0\n# unit: us\n"
 #define SAMPLE_COLUMNS "op,tp,cp,q,kv,latency\n"
 
-/* Lines 1 to 8. Attention of tp 2, cp 1 is 1 us + ... at 1024; cp 2 has one attention row less. */
+/* Lines 1 to 8. */
 #define SAMPLE_HEAD SAMPLE_FIRST SAMPLE_KEYS SAMPLE_COLUMNS
 #define SAMPLE_TABLE                                                                               \
     SAMPLE_HEAD "attention,2,1,1024,1024,10\n"                                                     \

