@@ -50,7 +50,8 @@ needs "$work/shared" || fail "the shared program does not load libballast.so.0"
 expect_run "$work/shared" "$libdir"
 exports=$(nm -D --defined-only "$libdir/libballast.so" | awk '$2 != "A" { print $3 }' |
     grep -v '^ballast_.*@@BALLAST_' || true)
-[ -z "$exports" ] || [ -n "${CFLAGS:-}" ] || fail "libballast.so exports more than its own: $exports"
+[ -z "$exports" ] || [ -n "${CFLAGS:-}" ] ||
+    fail "libballast.so exports more than its own: $exports"
 [ -s "$work/prefix/share/man/man3/ballast_open.3" ] || fail "no manual page was installed"
 
 # Where only the archive is, -lballast means the archive.
