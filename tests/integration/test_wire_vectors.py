@@ -1,5 +1,5 @@
-"""The second implementation of the protocol agrees with the golden vectors, with the schema and with
-PROTOCOL.md. The C implementation is held to the same vectors by tests/unit/proto."""
+"""The second implementation of the protocol agrees with the golden vectors, with the schema and
+with PROTOCOL.md. The C implementation is held to the same vectors by tests/unit/proto."""
 import os
 import re
 import sys
@@ -109,7 +109,8 @@ def test_wrong_chunk_tables_are_found(chunks):
         wire.check_tables(pieces, chunks, batch)
 
 
-@pytest.mark.parametrize("change", [lambda t: t[:-1], lambda t: t + [1], lambda t: [*t[:4], 9, *t[5:]]])
+@pytest.mark.parametrize("change", [lambda t: t[:-1], lambda t: t + [1],
+                                    lambda t: [*t[:4], 9, *t[5:]]])
 def test_wrong_token_frames_are_found(change):
     batch, pieces, chunks = example()
     payload = change(wire.decode_tokens(FRAMES["tokens"], 2))
@@ -146,10 +147,11 @@ def test_protocol_md_documents_every_field_with_its_number():
 
 
 def test_protocol_md_and_status_def_have_the_same_statuses():
-    defined = re.findall(r"^STATUS\((\w+), (\d+), (\w+),", read("proto", "wire", "status.def"), re.M)
+    table = read("proto", "wire", "status.def")
+    defined = re.findall(r"^STATUS\((\w+), (\d+), (\w+),", table, re.M)
     told = re.findall(r"^\| (\d+) \| ([A-Z_]+) \| (yes|no|-) \|", PROTOCOL, re.M)
     assert [(name, number) for name, number, _ in defined] == [(name, n) for n, name, _ in told]
-    assert [retryable == "true" for *_, retryable in defined] == [word == "yes" for *_, word in told]
+    assert [word == "true" for *_, word in defined] == [word == "yes" for *_, word in told]
     assert schema.STATUSES == [name for name, *_ in defined]
     assert schema.RETRYABLE == {name for name, _, retryable in defined if retryable == "true"}
 
@@ -165,7 +167,8 @@ def test_protocol_md_and_frame_h_have_the_same_types():
 def test_limits_are_those_of_limits_h():
     text = read("proto", "wire", "limits.h")
     limits = {name: eval(re.sub(r"(\d)u\b", r"\1", re.sub(r"(0x\w+?)u\b", r"\1", value)))
-              for name, value in re.findall(r"^#define WIRE_(\w+) (\S[^/\n]*?) *(?:/|$)", text, re.M)}
+              for name, value in re.findall(r"^#define WIRE_(\w+) (\S[^/\n]*?) *(?:/|$)", text,
+                                            re.M)}
     same = {"MAX_REQUEST_BYTES", "MAX_REPLY_BYTES", "MAX_SOURCES", "MAX_ARGUMENTS",
             "MAX_CP_RANKS", "MAX_DEADLINE_MS", "DIGEST_BYTES"}
     assert {name: limits[name] for name in same} == {name: getattr(schema, name) for name in same}

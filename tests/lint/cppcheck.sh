@@ -1,6 +1,6 @@
 #!/bin/sh
 # cppcheck over every product source that a build folder compiles: tests/lint/cppcheck.sh BUILD
-# A finding that is wrong is suppressed at its line, with the reason: /* cppcheck-suppress id ; why */
+# A wrong finding is suppressed at its line: /* cppcheck-suppress id ; why */
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -14,4 +14,5 @@ cppcheck --project="$build/compile_commands.json" --cppcheck-build-dir="$build/c
     --file-filter="$root/client/*" --file-filter="$root/daemon/*" \
     --file-filter="$root/proto/*" \
     --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
-    --suppress=missingIncludeSystem '--suppress=preprocessorErrorDirective:*.pb-c.h' -j "$(nproc)" --quiet
+    --suppress=missingIncludeSystem '--suppress=preprocessorErrorDirective:*.pb-c.h' \
+    -j "$(nproc)" --quiet
