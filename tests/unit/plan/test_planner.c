@@ -103,8 +103,8 @@ Test(planner, last_step_is_served_or_dropped)
         cr_assert_eq(planner_step(planner, &plan, NULL), PLANNER_END);
         struct planner_state state = { 0 };
         cr_assert_eq(planner_save(planner, &state, NULL), 0);
-        cr_assert_eq(state.dropped_tokens, drop ? 10 : 0);
-        cr_assert_eq(state.dropped_pieces, drop);
+        cr_assert_eq(state.dropped_tokens, drop ? 10u : 0u);
+        cr_assert_eq(state.dropped_pieces, drop ? 1u : 0u);
         planner_state_fini(&state);
         step_plan_fini(&plan);
         planner_free(planner);
