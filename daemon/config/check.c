@@ -123,19 +123,48 @@ static int check_packing(const struct document *document, const struct config *c
     return 0;
 }
 
+/* Which of the keys of `cost` are there: one of three, and those that go with it. */
+static int check_cost_keys(const struct document *document, struct error *err)
+{
+    static const char *const ways[] = { "cost.crossover_tokens", "cost.model", "cost.table" };
+    const char *found = NULL;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        if (!document_find(document, ways[i]).value)
+            continue;
+        if (found)
+            return document_complain(document, ways[i], err,
+                                     "found %s too, expected exactly one of crossover_tokens, "
+                                     "model and table",
+                                     found);
+        found = ways[i];
+    }
+    if (!found)
+        return document_complain(
+            document, "cost", err,
+            "found none of crossover_tokens, model and table, expected exactly "
+            "one: write for example cost: { crossover_tokens: 24576 }");
+    if (found != ways[2] && document_find(document, "cost.extrapolate").value)
+        return document_complain(document, "cost.extrapolate", err,
+                                 "found it without cost.table, which alone it is for: remove it");
+    return 0;
+}
+
 static int check_cost(const struct document *document, const struct config *config,
                       struct cost_model *ret_cost, struct error *err)
 {
-    bool crossover = document_find(document, "cost.crossover_tokens").value;
-    bool model = document_find(document, "cost.model").value;
-    if (crossover == model)
-        return document_complain(document, crossover ? "cost.model" : "cost", err,
-                                 "found %s crossover_tokens %s model, expected exactly one: write "
-                                 "for example cost: { crossover_tokens: 24576 }",
-                                 crossover ? "both" : "neither", crossover ? "and" : "nor");
+    int status = check_cost_keys(document, err);
+    if (status)
+        return status;
     struct error reason = { 0 };
     if (cost_model_init(ret_cost, &config->cost, &reason))
         return module_refuses(document, &reason, err);
+    if (config->cost.table && !config->cost.extrapolate &&
+        config->context_window > config->cost.measured.longest)
+        return document_complain(document, "cost.table", err,
+                                 "was measured for documents of up to %" PRIu32 " tokens, expected "
+                                 "context_window (%" PRIu32 "): measure longer documents, or write "
+                                 "cost.extrapolate: true to let the last two lengths decide",
+                                 config->cost.measured.longest, config->context_window);
     if (!cost_fits(ret_cost, config->context_window, config->max_sequence_length))
         return document_complain(document, "cost", err,
                                  "the workload of a micro-batch of %" PRIu32

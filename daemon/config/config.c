@@ -1,6 +1,7 @@
 #include "config/config.h"
 
 #include "config/check.h"
+#include "config/cost_table.h"
 #include "config/derive.h"
 #include "config/document.h"
 #include "config/explain.h"
@@ -29,6 +30,8 @@ int config_parse(const char *name, const char *text, size_t bytes,
         status = check_numbers(&document, err);
     if (!status)
         status = derive_config(config, err);
+    if (!status)
+        status = config_read_cost_table(&document, config, err);
     if (!status)
         status = check_config(&document, config, err);
     document_fini(&document);

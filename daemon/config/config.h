@@ -70,7 +70,10 @@ struct config_override {
 int config_load(const char *path, const struct config_override *overrides, size_t override_count,
                 struct config **ret_config, struct error *err);
 
-/* The same from text; `name` stands for the path in errors. */
+/*
+ * The same from text; `name` stands for the path in errors, and for where a relative cost table
+ * starts. Paths of sources are left as they are.
+ */
 int config_parse(const char *name, const char *text, size_t bytes,
                  const struct config_override *overrides, size_t override_count,
                  struct config **ret_config, struct error *err);

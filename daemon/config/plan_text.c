@@ -16,6 +16,27 @@ static const char *long_documents_text(enum long_documents value)
     }
 }
 
+/* What the table says for this job, wherever it lies and whatever else stands in it. */
+static void write_table(FILE *file, const struct cost_table *table)
+{
+    fprintf(file, "cost table cp=%" PRIu32 " linear=%" PRIu64 " attention=", table->cp,
+            table->linear);
+    for (uint32_t i = 1; i < table->attention.count; i++)
+        fprintf(file, "%s%" PRIu32 ":%" PRIu64, i > 1 ? "," : "", table->attention.knots[i].tokens,
+                table->attention.knots[i].at);
+    fputc('\n', file);
+}
+
+/* What a device's fit gives for this job, which another version of Ballast may fit better. */
+static void write_device(FILE *file, const struct cost_options *cost)
+{
+    struct cost_model model;
+    if (!cost_model_init(&model, cost, NULL))
+        fprintf(file,
+                "cost device=%s linear=%" PRIu64 " attention=%" PRIu64 " quadratic=%" PRIu64 "\n",
+                cost->device, model.linear, model.attention_linear, model.quadratic);
+}
+
 static void write_sources(FILE *file, const struct config *config)
 {
     for (unsigned i = 0; i < config->source_count; i++) {
@@ -38,7 +59,11 @@ static void write_packing(FILE *file, const struct pack_options *packing)
 static void write_cost(FILE *file, const struct cost_options *cost)
 {
     const struct cost_shape *model = &cost->model;
-    if (cost->crossover_tokens)
+    if (cost->table)
+        write_table(file, &cost->measured);
+    else if (cost->device)
+        write_device(file, cost);
+    else if (cost->crossover_tokens)
         fprintf(file, "cost crossover_tokens=%" PRIu64 "\n", cost->crossover_tokens);
     else
         fprintf(file,

@@ -28,18 +28,29 @@ static int shorten_numbers(struct document *document, const struct config *confi
         if (status)
             return status;
     }
-    if (config->cost.crossover_tokens) {
+    if (config->cost.model.tflops > 0)
+        return document_set_text(document, "cost.model.tflops",
+                                 shortest(config->cost.model.tflops, number), err);
+    return 0;
+}
+
+/* libcyaml writes optional numbers and sections whether they were given or not. */
+static void remove_absent(struct document *document, const struct cost_options *cost)
+{
+    if (!cost->crossover_tokens)
+        document_remove(document, "cost.crossover_tokens");
+    if (!cost->model.layers)
         document_remove(document, "cost.model");
-        return 0;
-    }
-    document_remove(document, "cost.crossover_tokens");
-    return document_set_text(document, "cost.model.tflops",
-                             shortest(config->cost.model.tflops, number), err);
+    if (!(cost->model.tflops > 0))
+        document_remove(document, "cost.model.tflops");
+    if (!cost->table)
+        document_remove(document, "cost.extrapolate");
 }
 
 static int write_document(struct document *document, const struct config *config, char **ret_text,
                           struct error *err)
 {
+    remove_absent(document, &config->cost);
     int status = shorten_numbers(document, config, err);
     if (status)
         return status;

@@ -44,6 +44,9 @@ static const cyaml_strval_t strategy_names[] = {
     { "adaptive", CP_ADAPTIVE },
 };
 
+/* Not libcyaml's truth values, which are of many spellings. */
+static const cyaml_strval_t truth_names[] = { { "false", false }, { "true", true } };
+
 static const cyaml_strval_t log_names[] = { { "text", LOG_TEXT }, { "json", LOG_JSON } };
 
 static const cyaml_schema_value_t path_value = { CYAML_VALUE_STRING(POINTER, char, 1,
@@ -100,13 +103,18 @@ static const cyaml_schema_field_t model_fields[] = {
     CYAML_FIELD_UINT("ffn", CYAML_FLAG_DEFAULT, struct cost_shape, ffn),
     CYAML_FIELD_UINT("vocab", OPTIONAL, struct cost_shape, vocab),
     CYAML_FIELD_UINT("tp", OPTIONAL, struct cost_shape, tp),
-    CYAML_FIELD_FLOAT("tflops", STRICT, struct cost_shape, tflops),
+    CYAML_FIELD_FLOAT("tflops", STRICT | OPTIONAL, struct cost_shape, tflops),
     CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t cost_fields[] = {
     CYAML_FIELD_UINT("crossover_tokens", OPTIONAL, struct cost_options, crossover_tokens),
     CYAML_FIELD_MAPPING("model", OPTIONAL, struct cost_options, model, model_fields),
+    CYAML_FIELD_STRING_PTR("device", POINTER | OPTIONAL, struct cost_options, device, 1,
+                           MAX_NAME_BYTES),
+    CYAML_FIELD_STRING_PTR("table", POINTER | OPTIONAL, struct cost_options, table, 1,
+                           MAX_PATH_BYTES),
+    FIELD_ENUM("extrapolate", STRICT | OPTIONAL, struct cost_options, extrapolate, truth_names),
     CYAML_FIELD_END,
 };
 

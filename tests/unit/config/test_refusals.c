@@ -123,8 +123,8 @@ Test(config_refusals, missing_keys)
           "job.yaml:3: sources[0]: the key 'paths' is missing: write for example paths: "
           "[web-*.idx]" },
         { SOURCE("weight: 1") "context_window: 4096\n",
-          "job.yaml:1: cost: found neither crossover_tokens nor model, expected exactly one: write "
-          "for example cost: { crossover_tokens: 24576 }" },
+          "job.yaml:1: cost: found none of crossover_tokens, model and table, expected exactly one: "
+          "write for example cost: { crossover_tokens: 24576 }" },
         { SOURCE("weight: 1") "context_window: 4096\ncost:\n  model: { layers: 3 }\n",
           "job.yaml:6: cost.model: the key 'hidden' is missing: write for example hidden: 4096" },
         { JOB "sources: [{ name: a, format: megatron, paths: [x] }]\n" REST,
@@ -274,11 +274,11 @@ Test(config_refusals, cost)
     static const struct refusal refusals[] = {
         { SOURCE("weight: 1") "context_window: 4096\ncost:\n  crossover_tokens: 1024\n  model: { "
                               "layers: 1, hidden: 1, heads: 1, ffn: 1, vocab: 1, tflops: 1 }\n",
-          "job.yaml:7: cost.model: found both crossover_tokens and model, expected exactly one: "
-          "write for example cost: { crossover_tokens: 24576 }" },
+          "job.yaml:7: cost.model: found cost.crossover_tokens too, expected exactly one of "
+          "crossover_tokens, model and table" },
         { SOURCE("weight: 1") "context_window: 4096\ncost:\n  model: { layers: 1, hidden: 64, "
                               "heads: 1, kv_heads: 2, ffn: 64, vocab: 64, tflops: 1 }\n",
-          "job.yaml:6: cost.model: layers, hidden, heads, kv_heads, ffn, vocab, tp and tflops must "
+          "job.yaml:6: cost.model: layers, hidden, heads, kv_heads, ffn, vocab and tp must "
           "all be greater than 0, and kv_heads at most heads" },
         { SOURCE("weight: 1") "context_window: 67108864\ncost: { crossover_tokens: 1 }\n",
           "job.yaml:5: cost: the workload of a micro-batch of 134217728 tokens does not fit 63 "

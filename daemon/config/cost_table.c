@@ -1,0 +1,38 @@
+#include "config/cost_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The table at its place beside the configuration; NULL in memory trouble. */
+static char *beside(const char *configuration, const char *table)
+{
+    char *directory = *table == '/' ? NULL : realpath(configuration, NULL);
+    if (!directory)
+        return strdup(table);
+    *strrchr(directory, '/') = 0;
+    size_t bytes = strlen(directory) + strlen(table) + 2;
+    char *path = malloc(bytes);
+    if (path)
+        snprintf(path, bytes, "%s/%s", directory, table);
+    free(directory);
+    return path;
+}
+
+int config_read_cost_table(const struct document *document, struct config *config,
+                           struct error *err)
+{
+    struct cost_options *cost = &config->cost;
+    if (!cost->table)
+        return 0;
+    char *path = beside(document->name, cost->table);
+    if (!path)
+        return error_memory(err, "reading the configuration");
+    free(cost->table);
+    cost->table = path;
+    struct error reason = { 0 };
+    int status =
+        cost_table_load(path, config->parallel.tp, config->parallel.cp, &cost->measured, &reason);
+    if (status == EX_CONFIG)
+        return document_complain(document, "cost.table", err, "%s", reason.text);
+    return status ? error_set(err, status, "%s", reason.text) : 0;
+}
