@@ -1,0 +1,135 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulate/recommend.h"
+
+#define NAME_BYTES 96
+
+/* The fastest packing that satisfies `wanted`, or NULL. */
+static const struct trial *fastest(const struct recommendation *recommendation,
+                                   bool (*wanted)(const struct trial *, const struct trial *))
+{
+    const struct trial *best = &recommendation->trials[recommendation->best], *found = NULL;
+    for (size_t i = 0; i < recommendation->packings; i++) {
+        const struct trial *trial = &recommendation->trials[i];
+        if (wanted(trial, best) && (!found || trial->speedup > found->speedup))
+            found = trial;
+    }
+    return found;
+}
+
+static bool another_policy(const struct trial *trial, const struct trial *best)
+{
+    return strcmp(trial->setting.policy, best->setting.policy) != 0;
+}
+
+static bool longer(const struct trial *trial, const struct trial *best)
+{
+    return trial->setting.max_sequence_length > best->setting.max_sequence_length;
+}
+
+static bool shorter(const struct trial *trial, const struct trial *best)
+{
+    return trial->setting.max_sequence_length < best->setting.max_sequence_length;
+}
+
+static void say_choice(FILE *file, const struct recommendation *recommendation)
+{
+    const struct trial *best = &recommendation->trials[recommendation->best];
+    const struct trial *plain = &recommendation->plain;
+    const struct trial *other = fastest(recommendation, another_policy);
+    char name[NAME_BYTES];
+    fprintf(file,
+            "%s with micro-batches of at most %" PRIu32 " tokens is predicted to train %.3f times "
+            "as fast as plain packing with per-sequence sharding: the imbalance of micro-batches "
+            "falls from %.3f to %.3f, and a token waits %.2f steps on average",
+            setting_name(&best->setting, name, sizeof name), best->setting.max_sequence_length,
+            best->speedup, plain->imbalance, best->imbalance, best->delay);
+    if (other)
+        fprintf(file, "; the best of another policy, %s, reaches %.3f",
+                setting_name(&other->setting, name, sizeof name), other->speedup);
+    fputs(". ", file);
+}
+
+/* What longer and shorter micro-batches would have given, where they were tried. */
+static void say_length(FILE *file, const struct recommendation *recommendation,
+                       const struct config *config)
+{
+    const struct trial *more = fastest(recommendation, longer);
+    const struct trial *less = fastest(recommendation, shorter);
+    if (more)
+        fprintf(file, "Longer micro-batches, up to %" PRIu32 " tokens, reach %.3f",
+                more->setting.max_sequence_length, more->speedup);
+    else
+        fprintf(file, "No longer micro-batches were tried: max_sequence_length is %" PRIu32,
+                config->max_sequence_length);
+    if (less)
+        fprintf(file, "; shorter ones, of at most %" PRIu32 ", reach %.3f",
+                less->setting.max_sequence_length, less->speedup);
+    fputs(". ", file);
+}
+
+static void say_sharding(FILE *file, const struct recommendation *recommendation)
+{
+    const struct trial *best = &recommendation->trials[recommendation->best];
+    if (recommendation->count == recommendation->packings) {
+        fputs("With one CP rank, sharding makes no difference.", file);
+        return;
+    }
+    fprintf(file, "Sharding %s leaves the busiest CP rank %.3f times an even share of attention",
+            cp_strategy_name(best->setting.sharding), best->busiest_over_ideal);
+    for (size_t i = recommendation->packings; i < recommendation->count; i++) {
+        const struct trial *trial = &recommendation->trials[i];
+        if (trial->setting.sharding != best->setting.sharding)
+            fprintf(file, ", %s %.3f", cp_strategy_name(trial->setting.sharding),
+                    trial->busiest_over_ideal);
+    }
+    fputs(".", file);
+}
+
+/* `text` is what open_memstream was given: closing the file sets it. */
+static int finish(FILE *file, char **text, char **ret_text, struct error *err)
+{
+    int failed = ferror(file);
+    failed |= fclose(file);
+    if (failed) {
+        free(*text);
+        return error_memory(err, "writing a recommendation");
+    }
+    *ret_text = *text;
+    return 0;
+}
+
+int recommendation_why(const struct recommendation *recommendation, const struct config *config,
+                       char **ret_text, struct error *err)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    if (!file)
+        return error_memory(err, "writing a recommendation");
+    say_choice(file, recommendation);
+    say_length(file, recommendation, config);
+    say_sharding(file, recommendation);
+    return finish(file, &text, ret_text, err);
+}
+
+int recommendation_yaml(const struct recommendation *recommendation, char **ret_text,
+                        struct error *err)
+{
+    const struct setting *setting = &recommendation->trials[recommendation->best].setting;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    if (!file)
+        return error_memory(err, "writing a recommendation");
+    fprintf(file, "max_sequence_length: %" PRIu32 "\npacking:\n  policy: %s\n",
+            setting->max_sequence_length, setting->policy);
+    for (unsigned i = 0; i < setting->threshold_count; i++)
+        fprintf(file, "%s%" PRIu64 "%s", i ? ", " : "  outlier_thresholds: [",
+                setting->thresholds[i], i + 1 == setting->threshold_count ? "]\n" : "");
+    fprintf(file, "sharding:\n  strategy: %s\n", cp_strategy_name(setting->sharding));
+    return finish(file, &text, ret_text, err);
+}
