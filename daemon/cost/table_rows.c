@@ -41,7 +41,7 @@ static int refuse(const struct reader *reader, const char *field, const char *fo
 {
     char quoted[49];
     size_t bytes = 0;
-    for (; found[bytes] && bytes < sizeof quoted - 1; bytes++)
+    for (; bytes < sizeof quoted - 1 && found[bytes]; bytes++)
         quoted[bytes] = isprint((unsigned char)found[bytes]) ? found[bytes] : '?';
     quoted[bytes] = 0;
     return error_set(reader->err, EX_CONFIG, "%s:%u: %s: found \"%s\", expected %s", reader->name,

@@ -13,8 +13,8 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 printf '#!/bin/sh\n' >"$folder/ballastd"
 chmod +x "$folder/ballastd"
-sed "s|@CMAKE_INSTALL_FULL_BINDIR@|$folder|; s|@CMAKE_INSTALL_FULL_SYSCONFDIR@|/etc|" \
-    "$root/deploy/systemd/ballastd.service.in" >"$folder/ballastd.service"
+sed "s|@CMAKE_INSTALL_FULL_BINDIR@|$folder|" "$root/deploy/systemd/ballastd.service.in" \
+    >"$folder/ballastd.service"
 
 systemd-analyze verify --man=no --recursive-errors=no "$folder/ballastd.service"
 systemd-analyze security --offline=true --threshold=20 --no-pager "$folder/ballastd.service" \

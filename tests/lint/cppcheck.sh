@@ -9,6 +9,7 @@ build=${1:?usage: tests/lint/cppcheck.sh BUILD}
     echo "cppcheck.sh: no $build/compile_commands.json: configure with a preset first" >&2
     exit 64
 }
+build=$(cd "$build" && pwd) # cppcheck's filters want absolute names throughout
 mkdir -p "$build/cppcheck"
 cppcheck --project="$build/compile_commands.json" --cppcheck-build-dir="$build/cppcheck" \
     --file-filter="$root/client/*" --file-filter="$root/daemon/*" \
