@@ -54,6 +54,15 @@ exports=$(nm -D --defined-only "$libdir/libballast.so" | awk '$2 != "A" { print 
     fail "libballast.so exports more than its own: $exports"
 [ -s "$work/prefix/share/man/man3/ballast_open.3" ] || fail "no manual page was installed"
 
+# C++ programs include the same header.
+if command -v c++ >/dev/null; then
+    printf '%s\n' '#include <ballast/ballast.h>' \
+        'int main() { ballast_options options = BALLAST_OPTIONS_INIT; return options.dp_rank; }' |
+        c++ -std=c++11 -Wall -Wextra -Werror "-I$work/prefix/include" -x c++ -c - \
+            -o "$work/cxx.o" ||
+        fail "the header does not compile as C++"
+fi
+
 # Where only the archive is, -lballast means the archive.
 cp -R "$work/prefix" "$work/archive"
 find "$work/archive" -name 'libballast.so*' -exec rm {} +

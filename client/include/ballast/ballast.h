@@ -121,10 +121,17 @@ typedef struct ballast_options {
     const ballast_allocator *allocator; /* copied; default: aligned_alloc and free */
 } ballast_options;
 
+#ifdef __cplusplus /* designated initialisers came with C++20 */
+#define BALLAST_OPTIONS_INIT                                                                       \
+    {                                                                                              \
+        sizeof(ballast_options), 1, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, NULL, NULL                    \
+    }
+#else
 #define BALLAST_OPTIONS_INIT                                                                       \
     {                                                                                              \
         .size = sizeof(ballast_options), .version = 1                                              \
     }
+#endif
 
 /*
  * Checks the options and prepares the connections; returns at once, without waiting for a daemon.
