@@ -119,7 +119,7 @@ static int predict(const struct cost_options *options, struct predicted *ret_pre
 static int from_shape(struct cost_model *model, const struct cost_options *options,
                       struct error *err)
 {
-    struct predicted predicted;
+    struct predicted predicted = { 0 };
     int status = check_shape(&options->model, err);
     if (!status)
         status = predict(options, &predicted, err);
