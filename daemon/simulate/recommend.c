@@ -22,7 +22,7 @@ struct trying {
     recommend_progress *progress;
     void *context;
     size_t total; /* trials */
-    double plain_token_time;
+    struct simulation plain;
     struct recommendation result;
 };
 
@@ -40,12 +40,12 @@ static uint64_t sample_steps(const struct config *config, const struct corpus *c
 }
 
 static struct trial sum_up(const struct setting *setting, const struct simulation *simulation,
-                           double plain_token_time)
+                           const struct simulation *plain)
 {
     const struct tally *tally = &simulation->tally;
-    double token_time = simulation_token_time(simulation);
     return (struct trial){ .setting = *setting,
-                           .speedup = token_time > 0 ? plain_token_time / token_time : 1,
+                           .gain = simulation_equal_work_speedup(simulation, plain),
+                           .speedup = simulation_speedup(simulation, plain),
                            .imbalance = tally_imbalance(tally),
                            .makespan_ratio = tally_makespan_ratio(tally),
                            .delay = tally_delay(tally),
@@ -74,7 +74,7 @@ static int try_setting(struct trying *trying, const struct setting *setting, str
     int status = run_setting(trying, setting, &simulation, err);
     if (status)
         return status;
-    result->trials[result->count++] = sum_up(setting, &simulation, trying->plain_token_time);
+    result->trials[result->count++] = sum_up(setting, &simulation, &trying->plain);
     simulation_fini(&simulation);
     return 0;
 }
@@ -84,14 +84,10 @@ static int try_plain(struct trying *trying, struct error *err)
     struct setting setting = { .policy = "plain",
                                .sharding = CP_PER_SEQUENCE,
                                .max_sequence_length = trying->config->context_window };
-    struct simulation simulation;
-    int status = run_setting(trying, &setting, &simulation, err);
-    if (status)
-        return status;
-    trying->plain_token_time = simulation_token_time(&simulation);
-    trying->result.plain = sum_up(&setting, &simulation, trying->plain_token_time);
-    simulation_fini(&simulation);
-    return 0;
+    int status = run_setting(trying, &setting, &trying->plain, err);
+    if (status == 0)
+        trying->result.plain = sum_up(&setting, &trying->plain, &trying->plain);
+    return status;
 }
 
 /* Of two trials that are equally fast: is `a` the better choice? */
@@ -108,10 +104,10 @@ static size_t choose_packing(const struct recommendation *result)
 {
     double fastest = 0;
     for (size_t i = 0; i < result->count; i++)
-        fastest = result->trials[i].speedup > fastest ? result->trials[i].speedup : fastest;
+        fastest = result->trials[i].gain > fastest ? result->trials[i].gain : fastest;
     size_t best = result->count;
     for (size_t i = 0; i < result->count; i++) {
-        if (result->trials[i].speedup < fastest * (1 - NEGLIGIBLE))
+        if (result->trials[i].gain < fastest * (1 - NEGLIGIBLE))
             continue;
         if (best == result->count || cheaper(&result->trials[i], &result->trials[best]))
             best = i;
@@ -144,7 +140,7 @@ static int try_shardings(struct trying *trying, struct error *err)
         int status = try_setting(trying, &setting, err);
         if (status)
             return status;
-        if (result->trials[result->count - 1].speedup > result->trials[result->best].speedup)
+        if (result->trials[result->count - 1].gain > result->trials[result->best].gain)
             result->best = result->count - 1;
     }
     return 0;
@@ -173,6 +169,7 @@ int recommend(const struct config *config, const struct corpus *corpus,
         .config = config, .corpus = corpus, .progress = progress, .context = context
     };
     int status = try_all(&trying, err);
+    simulation_fini(&trying.plain);
     if (status)
         recommendation_fini(&trying.result);
     else

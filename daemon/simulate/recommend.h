@@ -17,7 +17,8 @@
 /* What one setting amounted to. */
 struct trial {
     struct setting setting;
-    double speedup; /* over plain with per-sequence on the same sample */
+    double gain;    /* equal-work speed-up over plain with per-sequence, on the same sample */
+    double speedup; /* in tokens */
     double imbalance, makespan_ratio, delay, busiest_over_ideal;
     uint64_t delay_max; /* steps */
     uint32_t longest;   /* tokens */

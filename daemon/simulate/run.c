@@ -152,6 +152,19 @@ double simulation_speedup(const struct simulation *simulation, const struct simu
     return time > 0 ? simulation_token_time(baseline) / time : 1;
 }
 
+/* Time of the steps over that of their work divided evenly. */
+static double overhead(const struct simulation *simulation)
+{
+    double work = simulation->levels.work;
+    return work > 0 ? simulation->levels.dp / work : 1;
+}
+
+double simulation_equal_work_speedup(const struct simulation *simulation,
+                                     const struct simulation *baseline)
+{
+    return overhead(baseline) / overhead(simulation);
+}
+
 double simulation_documents_per_second(const struct simulation *simulation)
 {
     return simulation->seconds > 0 ? (double)simulation->documents / simulation->seconds : 0;

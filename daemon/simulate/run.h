@@ -63,6 +63,13 @@ double simulation_token_time(const struct simulation *simulation);
 /* How many times as many tokens per time as `baseline`. */
 double simulation_speedup(const struct simulation *simulation, const struct simulation *baseline);
 
+/*
+ * How many times as much work per time. Cut documents need less attention, so a policy that cuts
+ * them does less work for its tokens: this is what balance gains, whatever it is compared with.
+ */
+double simulation_equal_work_speedup(const struct simulation *simulation,
+                                     const struct simulation *baseline);
+
 double simulation_documents_per_second(const struct simulation *simulation); /* 0: no clock */
 
 #endif
