@@ -98,6 +98,11 @@ static bool set(void *socket, int option, int value)
     return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
 }
 
+/*
+ * libzmq bounds frames and whole messages, but not how many frames a message has: one that never
+ * ends grows until memory does. Who can connect must be trusted that far, or memory be limited by
+ * the service manager.
+ */
 static bool set_options(void *socket, const char *address, const struct endpoint_limits *limits)
 {
     int64_t largest =
