@@ -97,9 +97,9 @@ static int refuse_absent(const char *name, const struct table_rows *rows, enum t
                  row->cp);
     }
     return error_set(err, EX_CONFIG,
-                     "%s: %s: found no row for tp %u and cp %u or 1, expected %s; tp x cp are: %s",
-                     name, table_op_name(op), tp, cp, op == TABLE_LINEAR ? "one" : "two or more",
-                     *there ? there : "none");
+                     "%s: %s: found no row for tp %u and cp %u%s, expected %s; tp x cp are: %s",
+                     name, table_op_name(op), tp, cp, cp == 1 ? "" : " or 1",
+                     op == TABLE_LINEAR ? "one" : "two or more", *there ? there : "none");
 }
 
 static int make_curve(const char *name, const struct table_row *rows, size_t count,
