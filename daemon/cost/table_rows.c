@@ -40,9 +40,9 @@ static int refuse(const struct reader *reader, const char *field, const char *fo
                   const char *expected)
 {
     char quoted[49];
-    size_t bytes = 0;
-    for (; bytes < sizeof quoted - 1 && found[bytes]; bytes++)
-        quoted[bytes] = isprint((unsigned char)found[bytes]) ? found[bytes] : '?';
+    size_t bytes = strnlen(found, sizeof quoted - 1);
+    for (size_t i = 0; i < bytes; i++)
+        quoted[i] = isprint((unsigned char)found[i]) ? found[i] : '?';
     quoted[bytes] = 0;
     return error_set(reader->err, EX_CONFIG, "%s:%u: %s: found \"%s\", expected %s", reader->name,
                      reader->line, field, quoted, expected);
@@ -170,10 +170,9 @@ static unsigned split(char *text, char *fields[COLUMNS])
     return count;
 }
 
-static int check_keys_of_row(const struct reader *reader, const struct table_row *row,
-                             const char *kv_text)
+static int check_kv(const struct reader *reader, const struct table_row *row, const char *kv_text)
 {
-    uint32_t kv;
+    uint32_t kv = 0;
     int status = read_count(reader, "kv", kv_text, 0, COST_MAX_TOKENS, &kv);
     if (status)
         return status;
@@ -201,7 +200,7 @@ static int read_fields(const struct reader *reader, char *fields[COLUMNS], struc
     if (status)
         return status;
     row->tokens = row->q * row->cp;
-    status = check_keys_of_row(reader, row, fields[4]);
+    status = check_kv(reader, row, fields[4]);
     return status ? status : read_latency(reader, fields[5], &row->latency);
 }
 

@@ -90,7 +90,8 @@ Test(config_overrides, errors_of_values_name_the_override)
     check("packing=wlb", "job.yaml, --set packing=\"wlb\": packing: found \"wlb\", expected a "
                          "mapping { key: value }");
     check("cost={}", "job.yaml, --set cost=\"{}\": cost: found none of crossover_tokens, model "
-                     "and table, expected exactly one: write for example cost: { crossover_tokens: 24576 }");
+                     "and table, expected exactly one: write for example cost: { "
+                     "crossover_tokens: 24576 }");
     check("max_sequence_length=5", "job.yaml, --set max_sequence_length=\"5\": "
                                    "max_sequence_length: found 5, expected at least "
                                    "context_window (4096)");

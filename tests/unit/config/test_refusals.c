@@ -123,8 +123,8 @@ Test(config_refusals, missing_keys)
           "job.yaml:3: sources[0]: the key 'paths' is missing: write for example paths: "
           "[web-*.idx]" },
         { SOURCE("weight: 1") "context_window: 4096\n",
-          "job.yaml:1: cost: found none of crossover_tokens, model and table, expected exactly one: "
-          "write for example cost: { crossover_tokens: 24576 }" },
+          "job.yaml:1: cost: found none of crossover_tokens, model and table, expected exactly "
+          "one: write for example cost: { crossover_tokens: 24576 }" },
         { SOURCE("weight: 1") "context_window: 4096\ncost:\n  model: { layers: 3 }\n",
           "job.yaml:6: cost.model: the key 'hidden' is missing: write for example hidden: 4096" },
         { JOB "sources: [{ name: a, format: megatron, paths: [x] }]\n" REST,
