@@ -118,7 +118,8 @@ static void draw_workloads(struct svg *svg, const struct plot *plot)
     double unit = series_mean(&plot->before->drawn);
     double most = largest_workload(plot->before), after = largest_workload(plot->after);
     most = unit > 0 ? (most > after ? most : after) / unit : 1;
-    double steps = (double)(plot->before->drawn.count / plot->before->microbatches);
+    size_t drawn_steps = plot->before->drawn.count / plot->before->microbatches;
+    double steps = (double)drawn_steps;
     struct panel panel = { .left = LEFT,
                            .top = 92,
                            .right = RIGHT,

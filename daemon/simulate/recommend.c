@@ -131,6 +131,8 @@ static int try_packings(struct trying *trying, const struct settings *settings, 
 static int try_shardings(struct trying *trying, struct error *err)
 {
     struct recommendation *result = &trying->result;
+    if (result->count == 0)
+        return 0;
     struct setting setting = result->trials[result->best].setting;
     enum cp_strategy tried = setting.sharding;
     for (int strategy = 0; strategy < CP_STRATEGY_COUNT; strategy++) {
