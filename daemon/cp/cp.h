@@ -14,8 +14,8 @@
 #include "base/error.h"
 #include "base/piece.h"
 
-enum cp_strategy { CP_PER_SEQUENCE, CP_PER_DOCUMENT, CP_ADAPTIVE };
-#define CP_STRATEGY_COUNT (CP_ADAPTIVE + 1)
+enum cp_strategy { CP_PER_SEQUENCE, CP_PER_DOCUMENT, CP_ADAPTIVE, CP_HYBRID };
+#define CP_STRATEGY_COUNT (CP_HYBRID + 1)
 
 #define CP_MAX_RANKS 1024
 
@@ -37,7 +37,7 @@ struct chunk {
 _Static_assert(sizeof(struct chunk) == 12, "struct chunk is hashed and sent as it lies");
 
 struct cp_rank {
-    uint32_t first, count; /* its chunks, in local order: chunks[first .. first + count) */
+    uint32_t first, count; /* its chunks, by piece, then start: chunks[first .. first + count) */
     uint32_t tokens;       /* without padding */
     uint32_t zero;         /* always 0, so that the struct can be hashed as it lies */
     uint64_t attention;    /* predicted, in query-key pairs of whole tiles (cost/tile.h) */
@@ -45,13 +45,14 @@ struct cp_rank {
 
 /* The CP shard plan of one micro-batch. Zero-initialise once, reuse, cp_shards_fini at the end. */
 struct cp_shards {
-    enum cp_strategy used; /* never CP_ADAPTIVE */
+    enum cp_strategy used; /* never CP_ADAPTIVE; CP_HYBRID only where the others are no better */
     struct chunk *chunks;  /* grouped by rank; neighbours that touch are one chunk */
     size_t chunk_count, chunk_capacity;
     struct cp_rank *ranks; /* options->ranks of them */
     size_t rank_capacity;
     uint32_t padded_tokens;  /* what every rank holds: its tokens and padding at the end */
-    struct cp_shards *other; /* working memory of CP_ADAPTIVE */
+    struct cp_shards *other; /* working memory of CP_ADAPTIVE and CP_HYBRID */
+    struct arcs *arcs;       /* and of CP_HYBRID */
 };
 
 void cp_shards_fini(struct cp_shards *shards);
@@ -60,7 +61,7 @@ void cp_shards_fini(struct cp_shards *shards);
 int cp_shard(const struct cp_options *options, const struct piece *pieces, size_t count,
              struct cp_shards *shards, struct error *err);
 
-/* "per-sequence", "per-document", "adaptive". */
+/* "per-sequence", "per-document", "adaptive", "hybrid". */
 const char *cp_strategy_name(enum cp_strategy strategy);
 
 #endif

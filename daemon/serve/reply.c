@@ -136,6 +136,14 @@ enum wire_status reply_status(int sysexit)
     }
 }
 
+/* As PROTOCOL.md numbers them: what was used, so never CP_ADAPTIVE. */
+static uint32_t sharding_number(enum cp_strategy used)
+{
+    if (used == CP_HYBRID)
+        return 2;
+    return used == CP_PER_DOCUMENT;
+}
+
 static void describe_batch(Ballast__V1__Batch *batch, const struct batch_question *question,
                            struct shared_plan *shared, const struct payload *payload)
 {
@@ -145,7 +153,7 @@ static void describe_batch(Ballast__V1__Batch *batch, const struct batch_questio
     batch->parts = question->parts;
     batch->digest.data = shared->plan.digest.bytes;
     batch->digest.len = DIGEST_BYTES;
-    batch->sharding = microbatch->sharding == CP_PER_DOCUMENT;
+    batch->sharding = sharding_number(microbatch->sharding);
     batch->tokens = step_plan_rank(plan, question->microbatch, question->cp_rank)->tokens;
     batch->padded_tokens = microbatch->padded_tokens;
     batch->microbatch_tokens = microbatch->tokens;

@@ -30,7 +30,8 @@ static const char *pick(struct draw *from, const char *const *names, uint32_t co
 static void random_yaml(struct draw *from, char yaml[MOST_YAML])
 {
     static const char *const policies[] = { "plain", "fixed-greedy", "wlb", "wlb" };
-    static const char *const strategies[] = { "per-sequence", "per-document", "adaptive" };
+    static const char *const strategies[] = { "per-sequence", "per-document", "adaptive",
+                                              "hybrid" };
     static const char *const longs[] = { "split", "split", "truncate", "drop" };
     static const char *const lasts[] = { "serve", "serve", "drop" };
     uint32_t window = draw(from, 1, 400);
@@ -48,7 +49,7 @@ static void random_yaml(struct draw *from, char yaml[MOST_YAML])
              "sharding: { strategy: %s, tile: %u, pad_to_multiple: %u }\n",
              draw(from, 0, 1000), window, most, pick(from, longs, 4), pick(from, lasts, 3),
              draw(from, 1, 3), draw(from, 1, 6), draw(from, 1, 5), pick(from, policies, 4),
-             draw(from, 1, 4), thresholds, draw(from, 3, 9), pick(from, strategies, 3),
+             draw(from, 1, 4), thresholds, draw(from, 3, 9), pick(from, strategies, 4),
              1u << draw(from, 0, 8), draw(from, 1, 9));
 }
 

@@ -1,8 +1,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "cost/tile.h"
-#include "cp/cp.h"
+#include "support/cp_rules.h"
 
 #define MOST 64
 
@@ -47,43 +46,11 @@ static uint64_t pairs_of_rank(const struct cp_shards *shards, uint32_t rank)
     return pairs;
 }
 
-/* Every token of every piece on exactly one rank, and totals that differ by at most one. */
-static void check_shards(const struct cp_shards *shards, const struct example *example,
-                         uint32_t ranks)
+static void check_shards(struct cp_options options, const struct cp_shards *shards,
+                         const struct example *example)
 {
-    uint32_t least = UINT32_MAX, most = 0, first = 0;
-    unsigned char **owned = calloc(example->count + 1, sizeof *owned);
-    for (size_t i = 0; i < example->count; i++)
-        owned[i] = calloc(example->pieces[i].length, 1);
-    for (uint32_t r = 0; r < ranks; r++) {
-        const struct cp_rank *rank = &shards->ranks[r];
-        uint32_t tokens = 0;
-        uint64_t attention = 0;
-        cr_assert_eq(rank->first, first);
-        first += rank->count;
-        for (uint32_t c = rank->first; c < rank->first + rank->count; c++) {
-            struct chunk chunk = shards->chunks[c];
-            cr_assert_lt(chunk.piece, example->count);
-            cr_assert_geq(chunk.length, 1);
-            cr_assert_leq(chunk.start + chunk.length, example->pieces[chunk.piece].length);
-            for (uint32_t i = 0; i < chunk.length; i++)
-                cr_assert_eq(owned[chunk.piece][chunk.start + i]++, 0);
-            tokens += chunk.length;
-            attention += tile_pairs(128, chunk.start, chunk.length);
-        }
-        cr_assert_eq(rank->tokens, tokens);
-        cr_assert_eq(rank->attention, attention);
-        least = tokens < least ? tokens : least;
-        most = tokens > most ? tokens : most;
-    }
-    cr_assert_eq(first, shards->chunk_count);
-    cr_assert_leq(most - least, 1, "rank totals %u to %u", least, most);
-    for (size_t i = 0; i < example->count; i++) {
-        for (uint32_t t = 0; t < example->pieces[i].length; t++)
-            cr_assert_eq(owned[i][t], 1, "piece %zu token %u on no rank", i, t);
-        free(owned[i]);
-    }
-    free(owned);
+    const char *broken = cp_rule_broken(&options, example->pieces, example->count, shards);
+    cr_assert_null(broken, "%s", broken ? broken : "");
 }
 
 /* Offsets 0, 8, 16 at cp 2: rank 0 owns sequence positions 0, 1, 6, 7, 8, 9, 14, 15. */
@@ -121,7 +88,7 @@ Test(cp, seven_tokens_at_two_ranks)
 {
     struct example example = example_of(1, (uint32_t[]){ 7 });
     struct cp_shards shards = shard(options_of(CP_PER_DOCUMENT, 2), &example);
-    check_shards(&shards, &example, 2);
+    check_shards(options_of(CP_PER_DOCUMENT, 2), &shards, &example);
     cr_assert_eq(shards.padded_tokens, 4);
     cp_shards_fini(&shards);
 }
@@ -129,10 +96,11 @@ Test(cp, seven_tokens_at_two_ranks)
 Test(cp, one_rank_owns_whole_pieces)
 {
     struct example example = example_of(3, (uint32_t[]){ 5, 1, 100 });
-    for (int strategy = CP_PER_SEQUENCE; strategy <= CP_ADAPTIVE; strategy++) {
-        struct cp_shards shards = shard(options_of((enum cp_strategy)strategy, 1), &example);
+    for (int strategy = CP_PER_SEQUENCE; strategy < CP_STRATEGY_COUNT; strategy++) {
+        struct cp_options options = options_of((enum cp_strategy)strategy, 1);
+        struct cp_shards shards = shard(options, &example);
         cr_assert_eq(shards.chunk_count, 3);
-        check_shards(&shards, &example, 1);
+        check_shards(options, &shards, &example);
         cp_shards_fini(&shards);
     }
 }
@@ -156,14 +124,6 @@ Test(cp, padding_to_a_multiple)
     cp_shards_fini(&shards);
 }
 
-static uint64_t busiest(const struct cp_shards *shards, uint32_t ranks)
-{
-    uint64_t most = 0;
-    for (uint32_t r = 0; r < ranks; r++)
-        most = shards->ranks[r].attention > most ? shards->ranks[r].attention : most;
-    return most;
-}
-
 Test(cp, random_pieces_keep_every_rule)
 {
     srand(7);
@@ -172,15 +132,20 @@ Test(cp, random_pieces_keep_every_rule)
         uint32_t ranks = 1u + (uint32_t)rand() % 16;
         for (size_t i = 0; i < example.count; i++)
             example.pieces[i].length = 1u + (uint32_t)rand() % (rand() % 4 ? 40 : 3000);
-        struct cp_shards plans[3];
-        for (int strategy = CP_PER_SEQUENCE; strategy <= CP_ADAPTIVE; strategy++) {
-            plans[strategy] = shard(options_of((enum cp_strategy)strategy, ranks), &example);
-            check_shards(&plans[strategy], &example, ranks);
+        struct cp_shards plans[CP_STRATEGY_COUNT];
+        uint64_t busiest[CP_STRATEGY_COUNT];
+        for (int strategy = CP_PER_SEQUENCE; strategy < CP_STRATEGY_COUNT; strategy++) {
+            struct cp_options options = options_of((enum cp_strategy)strategy, ranks);
+            plans[strategy] = shard(options, &example);
+            check_shards(options, &plans[strategy], &example);
+            busiest[strategy] = cp_busiest(&options, &plans[strategy]);
         }
-        uint64_t by_sequence = busiest(&plans[0], ranks), by_document = busiest(&plans[1], ranks);
-        cr_assert_eq(busiest(&plans[CP_ADAPTIVE], ranks),
-                     by_sequence < by_document ? by_sequence : by_document);
-        for (int strategy = 0; strategy < 3; strategy++)
+        uint64_t better = busiest[CP_PER_SEQUENCE] < busiest[CP_PER_DOCUMENT]
+                              ? busiest[CP_PER_SEQUENCE]
+                              : busiest[CP_PER_DOCUMENT];
+        cr_assert_eq(busiest[CP_ADAPTIVE], better);
+        cr_assert_leq(busiest[CP_HYBRID], better);
+        for (int strategy = 0; strategy < CP_STRATEGY_COUNT; strategy++)
             cp_shards_fini(&plans[strategy]);
     }
 }
@@ -189,14 +154,14 @@ Test(cp, reusing_shards_leaves_no_trace)
 {
     struct example large = example_of(3, (uint32_t[]){ 900, 30, 77 });
     struct example small = example_of(1, (uint32_t[]){ 9 });
-    struct cp_options options = options_of(CP_ADAPTIVE, 3);
+    struct cp_options options = options_of(CP_HYBRID, 3);
     struct cp_shards reused = { 0 };
     struct error err = { 0 };
     for (int i = 0; i < 3; i++) {
         cr_assert_eq(cp_shard(&options, large.pieces, large.count, &reused, &err), 0);
-        check_shards(&reused, &large, 3);
+        check_shards(options, &reused, &large);
         cr_assert_eq(cp_shard(&options, small.pieces, small.count, &reused, &err), 0);
-        check_shards(&reused, &small, 3);
+        check_shards(options, &reused, &small);
     }
     cp_shards_fini(&reused);
 }
