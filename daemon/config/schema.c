@@ -42,6 +42,7 @@ static const cyaml_strval_t strategy_names[] = {
     { "per-sequence", CP_PER_SEQUENCE },
     { "per-document", CP_PER_DOCUMENT },
     { "adaptive", CP_ADAPTIVE },
+    { "hybrid", CP_HYBRID },
 };
 
 /* Not libcyaml's truth values, which are of many spellings. */

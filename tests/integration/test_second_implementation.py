@@ -99,7 +99,7 @@ def test_a_dropped_last_step_is_all_that_is_missing(corpus, workplace, policy):
         assert a["microbatches"] == b["microbatches"]
 
 
-@pytest.mark.parametrize("strategy", ["per-sequence", "per-document", "adaptive"])
+@pytest.mark.parametrize("strategy", ["per-sequence", "per-document", "adaptive", "hybrid"])
 @pytest.mark.parametrize("cp", [1, 2, 4])
 def test_chunks_are_the_rules(corpus, workplace, policy, strategy, cp):
     config = harness.configuration(corpus, policy, cp=cp, sharding={"strategy": strategy})

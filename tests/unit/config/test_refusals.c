@@ -162,9 +162,9 @@ Test(config_refusals, types)
         { SMALLEST "long_documents: cut\n",
           "job.yaml:6: long_documents: found \"cut\", expected split, truncate or drop" },
         { SMALLEST "last_step: 1\n", "job.yaml:6: last_step: found \"1\", expected serve or drop" },
-        { SMALLEST "sharding: { strategy: hybrid }\n",
-          "job.yaml:6: sharding.strategy: found \"hybrid\", expected per-sequence, per-document or "
-          "adaptive" },
+        { SMALLEST "sharding: { strategy: zigzag }\n",
+          "job.yaml:6: sharding.strategy: found \"zigzag\", expected per-sequence, per-document, "
+          "adaptive or hybrid" },
         { SMALLEST "observe: { log: xml }\n",
           "job.yaml:6: observe.log: found \"xml\", expected text or json" },
     };
