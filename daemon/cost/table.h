@@ -10,9 +10,9 @@
  *     # kernel: flash-attention 2.7.4
  *     # unit: us
  *     op,tp,cp,q,kv,latency
- *     attention,8,1,1024,1024,32.965
- *     attention,8,1,2048,2048,52.440
- *     attention,8,2,512,768,25.610
+ *     attention,8,1,1024,1024,12.465
+ *     attention,8,1,2048,2048,31.940
+ *     attention,8,2,512,768,7.793
  *     linear,8,1,32768,0,4902.340
  *
  * - The first line is as above. All six comments `# key: value` must be there, before the line with
