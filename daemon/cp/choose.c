@@ -75,7 +75,7 @@ static void swap_plans(struct cp_shards *shards)
 static int try_way(struct way way, const struct batch *batch, struct cp_shards *shards,
                    uint64_t *least, struct error *err)
 {
-    uint64_t busiest;
+    uint64_t busiest = UINT64_MAX;
     int status = plan_with(way, batch, shards->arcs, shards->other, &busiest, err);
     bool simpler = way.strategy == CP_HYBRID && shards->other->chunk_count < shards->chunk_count;
     if (status == 0 && (busiest < *least || (busiest == *least && simpler))) {

@@ -12,7 +12,7 @@ usage: tests/bench/run.sh [OPTION...] [BENCHMARK...]
   --quick       tiny sizes: shows that everything works, measures nothing
   --help        this text
 
-Benchmarks: packing planning stream memory (default: all). README.md says what each figure is.
+Benchmarks: packing planning cp_sharding stream memory (default: all). README.md says what each figure is.
 TEXT
 }
 
@@ -42,14 +42,15 @@ done
 if [ -z "$build" ]; then
     build=$root/build/release
     cmake -S "$root" --preset release -B "$build" >/dev/null
-    cmake --build "$build" --target ballastd ballastctl bench_planning bench_stream
+    cmake --build "$build" --target \
+        ballastd ballastctl bench_planning bench_cp_sharding bench_stream
 fi
 python=python3
 if [ -x "$root/.venv/bin/python" ]; then
     python=$root/.venv/bin/python
 fi
 
-[ $# -gt 0 ] || set -- packing planning stream memory
+[ $# -gt 0 ] || set -- packing planning cp_sharding stream memory
 printf '%s, %s cores, load %s\n' "$(uname -srm)" "$(nproc)" "$(cut -d' ' -f1 /proc/loadavg)"
 missed=0
 for name; do

@@ -108,8 +108,10 @@ def test_chunks_are_the_rules(corpus, workplace, policy, strategy, cp):
             second_sharding.check(mb, strategy, cp, TILE)
 
 
-def test_fetch_writes_the_shards_bytes(corpus, workplace, policy):
-    config = workplace.write("job", harness.configuration(corpus, policy))
+@pytest.mark.parametrize("strategy", ["adaptive", "hybrid"])
+def test_fetch_writes_the_shards_bytes(corpus, workplace, policy, strategy):
+    config = workplace.write("job", harness.configuration(corpus, policy,
+                                                          sharding={"strategy": strategy}))
     plan = harness.plan(config, STEPS)
     with harness.Daemon(config) as daemon:
         for step in plan[::20] + plan[-1:]:
