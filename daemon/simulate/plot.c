@@ -12,9 +12,6 @@ _Static_assert(PLOT_MOST_CURVES == SVG_HUES, "every curve has a hue of its own")
 #define LEFT 76.0
 #define RIGHT 940.0
 
-#define BEFORE_HUE 0
-#define AFTER_HUE 1
-
 /* Balance better than this is drawn as this: a logarithm has no zero. */
 #define LEAST_EXCESS 1e-5
 
@@ -98,8 +95,10 @@ static void draw_step(struct svg *svg, const struct panel *panel, unsigned hue,
         least = workloads[m] < least ? workloads[m] : least;
         most = workloads[m] > most ? workloads[m] : most;
     }
-    svg_line(svg, hue == BEFORE_HUE ? "s0 range" : "s1 range", across(panel, x),
-             up(panel, least / unit), across(panel, x), up(panel, most / unit));
+    char style[16];
+    snprintf(style, sizeof style, "s%u range", hue);
+    svg_line(svg, style, across(panel, x), up(panel, least / unit), across(panel, x),
+             up(panel, most / unit));
     for (uint32_t m = 0; m < count; m++)
         svg_mark(svg, hue, across(panel, x), up(panel, workloads[m] / unit), 2.2);
 }
@@ -134,12 +133,12 @@ static void draw_workloads(struct svg *svg, const struct plot *plot)
     draw_x_ticks(svg, &panel);
     svg_line(svg, "even", panel.left, up(&panel, 1), panel.right, up(&panel, 1));
     if (unit > 0) {
-        draw_workloads_of(svg, &panel, BEFORE_HUE, plot->before, -0.2, unit);
-        draw_workloads_of(svg, &panel, AFTER_HUE, plot->after, 0.2, unit);
+        draw_workloads_of(svg, &panel, plot->before_hue, plot->before, -0.2, unit);
+        draw_workloads_of(svg, &panel, plot->after_hue, plot->after, 0.2, unit);
     }
     svg_text(svg, "label", SVG_START, LEFT, 78, "Work of every micro-batch of a step:");
-    legend_entry(svg, BEFORE_HUE, LEFT + 230, 78, plot->before_name);
-    legend_entry(svg, AFTER_HUE, LEFT + 470, 78, plot->after_name);
+    legend_entry(svg, plot->before_hue, LEFT + 244, 78, plot->before_name);
+    legend_entry(svg, plot->after_hue, LEFT + 464, 78, plot->after_name);
 }
 
 static double excess_of(const struct plot_point *point)

@@ -30,8 +30,9 @@ struct plot {
     const char *title, *subtitle;
     const struct simulation *before, *after;
     const char *before_name, *after_name;
-    const struct plot_curve *curves;
-    size_t curve_count; /* at most PLOT_MOST_CURVES */
+    unsigned before_hue, after_hue;
+    const struct plot_curve *curves; /* hue i is that of curve i */
+    size_t curve_count;              /* at most PLOT_MOST_CURVES */
 };
 
 /* On success *ret_text is the caller's to free. EX_OSERR. */

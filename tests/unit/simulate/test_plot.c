@@ -46,6 +46,8 @@ static char *draw(const struct simulation *before, const struct simulation *afte
                          .after = after,
                          .before_name = "plain, per-sequence",
                          .after_name = "wlb, adaptive",
+                         .before_hue = 0,
+                         .after_hue = 1,
                          .curves = curves,
                          .curve_count = count };
     char *text = NULL;
