@@ -72,7 +72,7 @@ use "$work/archive"
 ! needs "$work/static" || fail "the static program loads libballast.so.0"
 expect_run "$work/static"
 
-"$cmake" -S "$here/package" -B "$work/package" -DCMAKE_PREFIX_PATH="$work/prefix" \
+"$cmake" -G Ninja -S "$here/package" -B "$work/package" -DCMAKE_PREFIX_PATH="$work/prefix" \
     -DCMAKE_C_COMPILER="$cc" >"$work/log" 2>&1 || { cat "$work/log"; fail "find_package failed"; }
 "$cmake" --build "$work/package" >"$work/log" 2>&1 || { cat "$work/log"; fail "build failed"; }
 needs "$work/package/with_ballast" || fail "ballast::ballast is not the shared library"
