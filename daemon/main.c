@@ -191,7 +191,20 @@ static int serve_corpus(const struct config *config, struct server *server, stru
     return failed;
 }
 
-static int serve(const struct config *config, struct error *err)
+/* Trainers must be able to rely on what is served: on its coming in time, and coming again. */
+static int refuse_studies(const struct config *config, struct error *err)
+{
+    const struct pack_policy *policy = pack_policy_find(config->packing.policy);
+    if (!policy || !policy->study_only)
+        return 0;
+    return error_set(err, EX_CONFIG,
+                     "packing.policy: '%s' is for studies and is not served, because %s: plan with "
+                     "it by ballastctl, serve another one",
+                     policy->name, policy->study_only);
+}
+
+/* *ret_logged: what goes wrong from now on is in the log. */
+static int serve(const struct config *config, bool *ret_logged, struct error *err)
 {
     struct log_options options = { .fd = STDERR_FILENO,
                                    .json = config->observe.log == LOG_JSON,
@@ -200,6 +213,7 @@ static int serve(const struct config *config, struct error *err)
     int failed = log_new(&options, &log, err);
     if (failed)
         return failed;
+    *ret_logged = true;
     log_write(log, LOG_LEVEL_INFO, "ballastd " BALLAST_VERSION " starting",
               (struct log_field[]){ log_text("job", config->job), log_end() });
     struct server *server = NULL;
@@ -229,8 +243,9 @@ static int run(const struct options *options, bool *ret_logged, struct error *er
     if (options->check_config) {
         failed = print_config(config, err);
     } else {
-        *ret_logged = true;
-        failed = serve(config, err);
+        failed = refuse_studies(config, err);
+        if (!failed)
+            failed = serve(config, ret_logged, err);
     }
     config_free(config);
     return failed;

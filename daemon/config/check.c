@@ -73,6 +73,12 @@ static int module_refuses(const struct document *document, const struct error *r
 
 static int unknown_policy(const struct document *document, const char *policy, struct error *err)
 {
+    const char *package = pack_policy_lacks(policy);
+    if (package)
+        return document_complain(document, "packing.policy", err,
+                                 "this build has no '%s': install %s and build Ballast again, or "
+                                 "use fixed-greedy",
+                                 policy, package);
     char quoted[80], names[160] = "";
     for (const struct pack_policy *const *p = pack_policies; *p; p++) {
         size_t used = strlen(names);

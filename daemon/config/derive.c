@@ -38,7 +38,7 @@ int derive_document(struct document *document, struct error *err)
 static uint32_t default_max_sequence_length(const struct config *config)
 {
     const char *policy = config->packing.policy;
-    bool fixed = !strcmp(policy, "plain") || !strcmp(policy, "fixed-greedy");
+    bool fixed = !strcmp(policy, "plain") || !strncmp(policy, "fixed-", 6);
     return fixed ? config->context_window : 2 * config->context_window;
 }
 

@@ -43,6 +43,8 @@ const struct key_rule key_rules[] = {
     { .path = "packing.outlier_thresholds" },
     { .path = "packing.outlier_thresholds[]", .min = 1, .max = UINT64_C(1) << 28 },
     { .path = "packing.max_waiting_steps", .min = 1, .max = 65536, .standard = "16" },
+    { .path = "packing.solver_nodes", .min = 1, .max = 1000000000, .standard = "2000" },
+    { .path = "packing.solver_time_ms", .min = 1, .max = INT32_MAX, .standard = "600000" },
     { .path = "sharding" },
     { .path = "sharding.strategy", .standard = "adaptive" },
     { .path = "sharding.tile", .min = 1, .max = 4096, .standard = "128" },

@@ -1,5 +1,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config/config.h"
 
@@ -54,6 +55,10 @@ static void write_packing(FILE *file, const struct pack_options *packing)
     for (unsigned i = 0; i < packing->outlier_threshold_count; i++)
         fprintf(file, "%s%" PRIu64, i ? "," : "", packing->outlier_thresholds[i]);
     fputc('\n', file);
+    const struct pack_policy *policy = pack_policy_find(packing->policy);
+    if (policy && policy->depends_on)
+        fprintf(file, "solver library=%s nodes=%" PRIu64 "\n", policy->depends_on(),
+                packing->solver_nodes);
 }
 
 static void write_cost(FILE *file, const struct cost_options *cost)

@@ -86,6 +86,8 @@ static const cyaml_schema_field_t packing_fields[] = {
                                PACK_MAX_THRESHOLDS),
     CYAML_FIELD_UINT("max_waiting_steps", CYAML_FLAG_DEFAULT, struct pack_options,
                      max_waiting_steps),
+    CYAML_FIELD_UINT("solver_nodes", CYAML_FLAG_DEFAULT, struct pack_options, solver_nodes),
+    CYAML_FIELD_UINT("solver_time_ms", CYAML_FLAG_DEFAULT, struct pack_options, solver_time_ms),
     CYAML_FIELD_END,
 };
 

@@ -126,6 +126,7 @@ static int plan_and_report(struct planning *planning, struct output *out, struct
         code = error_set(err, EX_USAGE,
                          "the data ends before step %" PRIu64 ": the job has %" PRIu64 " steps",
                          planning->first, planner_next_step(planning->planner));
+    plan_report_policy(&report, planning->planner);
     if (!code)
         code = print_summary(planning, &report, out, err);
     plan_report_fini(&report);

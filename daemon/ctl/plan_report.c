@@ -58,6 +58,14 @@ void plan_report_add(struct plan_report *report, const struct step_plan *plan)
     report->digest = plan->digest;
 }
 
+void plan_report_policy(struct plan_report *report, const struct planner *planner)
+{
+    const void *state;
+    const struct pack_policy *policy = planner_policy(planner, &state);
+    if (policy->facts)
+        report->fact_count = policy->facts(state, report->facts, PACK_MAX_FACTS);
+}
+
 int plan_report_row(struct plan_report *report, const struct step_plan *plan, struct output *out,
                     struct error *err)
 {
@@ -126,6 +134,20 @@ static void describe_balance(const struct plan_report *report, struct table *fac
                100.0 * (double)tally->per_document / (double)tally->microbatches);
 }
 
+/* "gap_mean 0.0012, gap_max 0.0130, nodes 4711". */
+static void describe_policy(const struct plan_report *report, struct table *facts)
+{
+    char text[512] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < report->fact_count && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %.6g", i ? ", " : "",
+                                 report->facts[i].name, report->facts[i].value);
+    if (report->fact_count == 0)
+        return;
+    table_cell(facts, "%s", report->config->packing.policy);
+    table_cell(facts, "%s", text);
+}
+
 int plan_report_summary(const struct plan_report *report, struct output *out, struct error *err)
 {
     static const struct column columns[] = { { NULL, ALIGN_LEFT, 0 }, { NULL, ALIGN_LEFT, 0 } };
@@ -134,11 +156,23 @@ int plan_report_summary(const struct plan_report *report, struct output *out, st
     describe_job(report, facts);
     describe_steps(report, facts);
     describe_balance(report, facts);
+    describe_policy(report, facts);
     table_cell(facts, "digest");
     table_cell(facts, "%s", digest_text(report->digest, digest));
     int code = table_print(facts, out, err);
     table_free(facts);
     return code ? code : output_flush(out, err);
+}
+
+static json_t *policy_json(const struct plan_report *report)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < report->fact_count; i++)
+        if (json_object_set_new(object, report->facts[i].name, json_real(report->facts[i].value))) {
+            json_decref(object);
+            return NULL;
+        }
+    return object;
 }
 
 int plan_report_json(const struct plan_report *report, struct output *out, struct error *err)
@@ -147,7 +181,7 @@ int plan_report_json(const struct plan_report *report, struct output *out, struc
     const struct config *config = report->config;
     char digest[DIGEST_TEXT_BYTES];
     json_t *object = json_pack(
-        "{ss ss sI sI sI sI sf s{sf sf} sf s{sf sI} sI s{sf sf} sb ss}", "policy",
+        "{ss ss sI sI sI sI sf s{sf sf} sf s{sf sI} sI s{sf sf} sb ss so*}", "policy",
         config->packing.policy, "sharding", cp_strategy_name(config->sharding.strategy), "from",
         (json_int_t)report->first, "steps", (json_int_t)tally->steps, "tokens",
         (json_int_t)tally->tokens, "pieces", (json_int_t)tally->pieces, "crossover_tokens",
@@ -156,6 +190,7 @@ int plan_report_json(const struct plan_report *report, struct output *out, struc
         tally_delay(tally), "max", (json_int_t)tally->delay_max, "longest",
         (json_int_t)tally->longest, "cp", "busiest_over_ideal", tally_busiest_cp_rank(tally),
         "per_document", (double)tally->per_document / (double)tally->microbatches, "end",
-        report->ended, "digest", digest_text(report->digest, digest));
+        report->ended, "digest", digest_text(report->digest, digest), "packing",
+        report->fact_count > 0 ? policy_json(report) : NULL);
     return json_line(out, object, err);
 }

@@ -22,6 +22,8 @@ struct plan_report {
     uint64_t first;          /* step */
     struct digest digest;    /* of the last step */
     bool ended;              /* the data has no further step */
+    struct pack_fact facts[PACK_MAX_FACTS]; /* the policy's own */
+    size_t fact_count;
     struct column columns[PLAN_REPORT_COLUMNS];
     struct table *table;
 };
@@ -33,6 +35,9 @@ void plan_report_fini(struct plan_report *report);
 
 /* Takes a step into the sums. */
 void plan_report_add(struct plan_report *report, const struct step_plan *plan);
+
+/* Takes over what the policy has to tell of all steps; the last thing before the summary. */
+void plan_report_policy(struct plan_report *report, const struct planner *planner);
 
 /* Prints the step's row at once. */
 int plan_report_row(struct plan_report *report, const struct step_plan *plan, struct output *out,

@@ -94,11 +94,15 @@ int fixed_windows_offer(void *state, const struct piece *piece, struct error *er
     return status ? status : add_cut(windows, *piece, err);
 }
 
-static uint32_t lightest_with_room(const struct window_problem *problem,
-                                   const struct window_bin *bins, uint32_t length)
+static uint32_t bin_for(const struct window_problem *problem, const struct window_bin *bins,
+                        uint32_t length)
 {
     uint32_t best = GROUP_NONE;
-    for (uint32_t b = 0; b < problem->bins; b++)
+    for (uint32_t b = 0; b < problem->capped; b++)
+        if (bins[b].tokens + length <= problem->room &&
+            bins[b].work + (uint64_t)length * length <= problem->cap)
+            return b;
+    for (uint32_t b = problem->capped; b < problem->bins; b++)
         if (bins[b].tokens + length <= problem->room &&
             (best == GROUP_NONE || bins[b].work < bins[best].work))
             best = b;
@@ -124,7 +128,7 @@ static void fill_with(const struct window_problem *problem, bool first, struct w
         if (groups[i] != GROUP_NONE || goes_first(problem, &problem->pieces[i]) != first)
             continue;
         uint32_t length = problem->pieces[i].length;
-        groups[i] = lightest_with_room(problem, bins, length);
+        groups[i] = bin_for(problem, bins, length);
         if (groups[i] != GROUP_NONE)
             add_to_bin(&bins[groups[i]], length);
     }

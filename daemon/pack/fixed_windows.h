@@ -25,6 +25,8 @@ struct window_problem {
     uint32_t room;      /* S: tokens of a bin */
     uint64_t go_first;  /* pieces that arrived in this step or before are placed first, ... */
     bool some_go_first; /* ... if there can be any */
+    uint32_t capped;    /* the first of the bins that must not have more work than `cap`, ... */
+    uint64_t cap;       /* ... and take what they can; the work of the others is kept small */
 };
 
 /*
@@ -35,8 +37,9 @@ typedef int window_assign(void *state, const struct window_problem *problem, uin
                           struct error *err);
 
 /*
- * Gives every piece whose group is GROUP_NONE the bin of least work that has room for it: pieces
- * that go first, then the others, each in order. `bins` hold what the other pieces take already.
+ * Gives every piece whose group is GROUP_NONE the first capped bin that may take it, else the bin
+ * of least work that has room for it: pieces that go first, then the others, each in order. `bins`
+ * hold what the other pieces take already.
  */
 void window_fill(const struct window_problem *problem, struct window_bin *bins, uint32_t *groups);
 

@@ -22,11 +22,13 @@
 /* What the configuration says under `packing`. */
 struct pack_options {
     char *policy;                 /* name of a policy */
-    uint32_t window;              /* `fixed-greedy`: global batches packed together, >= 1 */
+    uint32_t window;              /* fixed policies: global batches packed together, >= 1 */
     uint64_t *outlier_thresholds; /* `wlb`: tokens, rising, at most PACK_MAX_THRESHOLDS */
     unsigned outlier_threshold_count;
     uint32_t max_waiting_steps; /* intake pauses while more global batches than this wait, and
                                    `fixed-greedy` puts pieces first that waited that many windows */
+    uint64_t solver_nodes;   /* `fixed-solver`: search ends after this many nodes a window, >= 1 */
+    uint32_t solver_time_ms; /* `fixed-solver`: packing fails when a program takes longer */
 };
 
 /* The frame a step is packed into. */
@@ -61,8 +63,15 @@ struct waiting_piece {
     uint32_t zero;  /* padding, always 0: snapshots hold these bytes */
 };
 
+/* A figure that only one policy has, for reports. */
+struct pack_fact {
+    const char *name; /* as in JSON: "gap_mean" */
+    double value;
+};
+
 struct pack_policy {
     const char *name;
+    const char *study_only; /* why it plans but does not serve; NULL: it serves */
 
     /* *ret_state is untouched on failure. EX_CONFIG names the key that is wrong. */
     int (*open)(const struct pack_shape *shape, const struct pack_options *options,
@@ -94,10 +103,24 @@ struct pack_policy {
 
     /* Name of a place, for operators: "queue 1 (>= 32768)", "left over". */
     void (*place_name)(const void *state, uint32_t place, char *text, size_t bytes);
+
+    /*
+     * Figures of its own over the steps it has packed since `open`, at most `capacity` of them;
+     * returns how many there are. NULL: none.
+     */
+    size_t (*facts)(const void *state, struct pack_fact *facts, size_t capacity);
+
+    /* Name and version of a library that decides what it packs. NULL: none. */
+    const char *(*depends_on)(void);
 };
+
+#define PACK_MAX_FACTS 16
 
 /* The policy of that name, or NULL. */
 const struct pack_policy *pack_policy_find(const char *name);
+
+/* What to install before a build, for a policy that Ballast knows and this build lacks; or NULL. */
+const char *pack_policy_lacks(const char *name);
 
 /* All policies, NULL-terminated, in the order in which help texts list them. */
 extern const struct pack_policy *const pack_policies[];

@@ -6,6 +6,7 @@
 
 extern const struct pack_policy pack_plain;        /* plain.c */
 extern const struct pack_policy pack_fixed_greedy; /* fixed_greedy.c */
+extern const struct pack_policy pack_fixed_solver; /* fixed_solver.c, where a solver is */
 extern const struct pack_policy pack_wlb;          /* wlb.c */
 
 #endif

@@ -82,11 +82,9 @@ Test(config_overrides, errors_of_values_name_the_override)
                               "expected a whole number from 1 to 1024");
     check("sources.web.weight=-1", "job.yaml, --set sources.web.weight=\"-1\": sources[0].weight: "
                                    "found \"-1\", expected a number from 1e-06 to 1e+09");
-    check("packing.policy=best", "job.yaml, --set packing.policy=\"best\": packing.policy: found "
-                                 "\"best\", expected one of plain, fixed-greedy, wlb");
     check("packing.polcy=wlb", "job.yaml, --set packing.polcy=\"wlb\": packing: unknown key "
-                               "\"polcy\", expected one of policy, window, outlier_thresholds and "
-                               "max_waiting_steps");
+                               "\"polcy\", expected one of policy, window, outlier_thresholds, "
+                               "max_waiting_steps, solver_nodes and solver_time_ms");
     check("packing=wlb", "job.yaml, --set packing=\"wlb\": packing: found \"wlb\", expected a "
                          "mapping { key: value }");
     check("cost={}", "job.yaml, --set cost=\"{}\": cost: found none of crossover_tokens, model "

@@ -98,3 +98,26 @@ Test(config_plan_text, holds_every_figure_of_the_model)
                                     "tp=3 tflops=0.5\n"));
     free(text);
 }
+
+/* Its search decides what is found, so its limit and the library do too; the clock does not. */
+Test(config_plan_text, of_the_solver)
+{
+    if (!pack_policy_find("fixed-solver")) {
+        struct error err = { 0 };
+        const char *const overrides[] = { "packing.policy=fixed-solver", NULL };
+        cr_assert_eq(must_refuse(SMALLEST, overrides, &err), EX_CONFIG);
+        cr_assert(strstr(err.text, pack_policy_lacks("fixed-solver")), "%s", err.text);
+        return;
+    }
+    char *texts[3];
+    const char *const settings[] = { "packing={policy: fixed-solver}",
+                                     "packing={policy: fixed-solver, solver_time_ms: 1}",
+                                     "packing={policy: fixed-solver, solver_nodes: 1}" };
+    for (size_t i = 0; i < 3; i++)
+        texts[i] = plan_text(settings[i]);
+    cr_assert(strstr(texts[0], "\nsolver library=GLPK "));
+    cr_assert_str_eq(texts[0], texts[1]);
+    cr_assert_str_neq(texts[0], texts[2]);
+    for (size_t i = 0; i < 3; i++)
+        free(texts[i]);
+}

@@ -91,7 +91,7 @@ Test(config_refusals, keys)
           "gather_threads, cache_bytes, max_message_bytes and max_clients" },
         { SMALLEST "packing: { max_delay: 16 }\n",
           "job.yaml:6: packing: unknown key \"max_delay\", expected one of policy, window, "
-          "outlier_thresholds and max_waiting_steps" },
+          "outlier_thresholds, max_waiting_steps, solver_nodes and solver_time_ms" },
         { SMALLEST "observe:\n  logs: text\n",
           "job.yaml:7: observe: unknown key \"logs\", expected one of log" },
         { SMALLEST "parallel: { dp: 1, ep: 2 }\n",
@@ -257,8 +257,6 @@ Test(config_refusals, values_that_do_not_go_together)
           "job.yaml:6: parallel: dp x microbatches is 65792, expected at most 65536" },
         { SMALLEST "max_sequence_length: 4095\n",
           "job.yaml:6: max_sequence_length: found 4095, expected at least context_window (4096)" },
-        { SMALLEST "packing: { policy: best }\n",
-          "job.yaml:6: packing.policy: found \"best\", expected one of plain, fixed-greedy, wlb" },
         { SMALLEST "packing:\n  outlier_thresholds:\n  - 5\n  - 5\n",
           "job.yaml:9: packing.outlier_thresholds[1]: found 5 behind 5, expected more: thresholds "
           "rise" },
@@ -267,6 +265,18 @@ Test(config_refusals, values_that_do_not_go_together)
           "outlier_thresholds, 2" },
     };
     CHECK(refusals);
+}
+
+/* The policies of this build. */
+Test(config_refusals, unknown_policies)
+{
+    char expected[256] = "job.yaml:6: packing.policy: found \"best\", expected one of plain";
+    for (size_t i = 1; pack_policies[i]; i++) {
+        strcat(expected, ", ");
+        strcat(expected, pack_policies[i]->name);
+    }
+    struct refusal refusal = { SMALLEST "packing: { policy: best }\n", expected };
+    check_all(&refusal, 1);
 }
 
 Test(config_refusals, cost)
