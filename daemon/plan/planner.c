@@ -3,6 +3,7 @@
 
 #include "base/grow.h"
 #include "plan/assemble.h"
+#include "plan/foresight.h"
 #include "plan/plan.h"
 
 /* Part of the job digest: raise it when the same inputs begin to give other plans. */
@@ -12,6 +13,7 @@ struct planner {
     const struct config *config;
     struct pack_shape shape;
     struct stream *stream;
+    struct foresight foresight; /* open when the policy asks for it */
     const struct pack_policy *policy;
     void *packer;
 
@@ -84,6 +86,8 @@ static int init(struct planner *planner, const struct corpus *corpus, struct err
         status = stream_new(corpus, &options, &planner->stream, err);
     if (status == 0)
         status = open_packer(planner, err);
+    if (status == 0 && planner->policy->foresight)
+        status = foresight_open(&planner->foresight, corpus, &options, err);
     planner->digest = planner->job;
     return status;
 }
@@ -111,6 +115,7 @@ void planner_free(struct planner *planner)
     if (planner->packer)
         planner->policy->close(planner->packer);
     stream_free(planner->stream);
+    foresight_close(&planner->foresight);
     packing_fini(&planner->packing);
     cp_shards_fini(&planner->shards);
     free(planner->waiting);
@@ -126,6 +131,8 @@ static int take_in(struct planner *planner, struct error *err)
             planner->ended = true;
             break;
         }
+        if (planner->foresight.scout)
+            foresight_pass(&planner->foresight);
         piece.arrived = planner->next_step;
         int status = planner->policy->offer(planner->packer, &piece, err);
         if (status)
@@ -140,11 +147,26 @@ void planner_watch(struct planner *planner, planner_watcher *watcher, void *cont
     planner->watcher_context = context;
 }
 
+/* Tells the packer the lengths that follow, where it wants to know them. */
+static int tell_ahead(struct planner *planner, struct error *err)
+{
+    if (!planner->foresight.scout)
+        return 0;
+    const struct pack_policy *policy = planner->policy;
+    int status = foresight_reach(&planner->foresight, policy->foresight(planner->packer), err);
+    if (status)
+        return status;
+    return policy->foresee(planner->packer, planner->next_step,
+                           foresight_lengths(&planner->foresight), planner->foresight.count, err);
+}
+
 static int pack_step(struct planner *planner, struct error *err)
 {
     if (planner->watcher)
         planner->watcher(planner->watcher_context, true);
-    int status = planner->policy->pack(planner->packer, planner->ended, &planner->packing, err);
+    int status = tell_ahead(planner, err);
+    if (status == 0)
+        status = planner->policy->pack(planner->packer, planner->ended, &planner->packing, err);
     if (planner->watcher)
         planner->watcher(planner->watcher_context, false);
     return status;
@@ -271,6 +293,8 @@ int planner_restore(struct planner *planner, const struct planner_state *state, 
     if (status)
         return status;
     stream_seek(planner->stream, state->cursors);
+    if (planner->foresight.scout)
+        foresight_seek(&planner->foresight, state->cursors);
     planner->next_step = state->next_step;
     planner->digest = state->digest;
     planner->ended = state->ended;

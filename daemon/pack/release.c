@@ -1,0 +1,235 @@
+#include "pack/release.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/wide.h"
+
+/* A length is tried as the longest one only if it is 1/16 shorter than the last one tried. */
+#define LEVEL_SPACING 16
+
+/* An outlier that has just arrived has waited a fifth of a step: a tie-break towards release. */
+#define FRESH_AGE (RELEASE_UNIT / 5)
+
+/* balance 1 prices waste at 2^8 - 1 token-steps a token. */
+#define PRICE_DOUBLINGS 8
+
+/* 2^(8 x balance) - 1 with straight lines between powers of two: exact on every machine. */
+static uint64_t price_of(uint32_t balance)
+{
+    uint32_t exponent = PRICE_DOUBLINGS * balance;
+    uint64_t power = UINT64_C(1) << (exponent / RELEASE_BALANCE);
+    uint64_t scaled = power * RELEASE_UNIT +
+                      power * RELEASE_UNIT * (exponent % RELEASE_BALANCE) / RELEASE_BALANCE;
+    return scaled - RELEASE_UNIT;
+}
+
+int release_init(struct release *release, const struct pack_shape *shape, uint32_t balance,
+                 struct error *err)
+{
+    *release = (struct release){ .shape = *shape, .price = price_of(balance) };
+    release->tokens = calloc(shape->microbatches, sizeof *release->tokens);
+    if (!release->tokens || !least_init(&release->work, shape->microbatches)) {
+        release_fini(release);
+        return error_memory(err, "opening the packer");
+    }
+    return 0;
+}
+
+void release_fini(struct release *release)
+{
+    least_fini(&release->work);
+    free(release->tokens);
+    free(release->choices);
+    *release = (struct release){ 0 };
+}
+
+static int64_t waiting_of(const struct outlier *outlier, uint32_t step)
+{
+    return (int64_t)outlier->length *
+           ((int64_t)(step - outlier->arrived) * RELEASE_UNIT + FRESH_AGE);
+}
+
+static void put(struct release *release, uint32_t microbatch, const struct outlier *outlier)
+{
+    least_add(&release->work, microbatch, outlier->work);
+    release->tokens[microbatch] += outlier->length;
+}
+
+/* Empty micro-batches but for what is forced; returns its work. */
+static workload begin(struct release *release)
+{
+    workload work = 0;
+    uint32_t n = release->shape.microbatches;
+    least_reset(&release->work, n);
+    memset(release->tokens, 0, n * sizeof *release->tokens);
+    for (size_t i = 0; i < release->forced_count; i++) {
+        const struct outlier *outlier = &release->forced[i];
+        uint32_t m = least_index(&release->work);
+        if (release->tokens[m] + outlier->length <= release->shape.max_tokens)
+            put(release, m, outlier);
+        work += outlier->work;
+    }
+    return work;
+}
+
+/*
+ * Fills the micro-batches with pool[first ..] under `level`, each into the one of least work.
+ * Calls `placed` for each that goes.
+ */
+static void fill(struct release *release, const struct outlier *pool, size_t count, size_t first,
+                 workload level, void (*placed)(void *context, size_t index), void *context)
+{
+    for (size_t i = first; i < count; i++) {
+        uint32_t m = least_index(&release->work);
+        workload work = least_key(&release->work, m);
+        if (work + pool[count - 1].work > level)
+            return; /* not even the shortest fits any more */
+        if (work + pool[i].work > level ||
+            release->tokens[m] + pool[i].length > release->shape.max_tokens)
+            continue;
+        put(release, m, &pool[i]);
+        placed(context, i);
+    }
+}
+
+/* The liquid that goes in below `level`; each micro-batch takes what its tokens leave room for. */
+static workload pour(const struct release *release, workload level, workload density)
+{
+    workload poured = 0;
+    for (uint32_t m = 0; m < release->shape.microbatches; m++) {
+        workload work = least_key(&release->work, m);
+        workload room = (workload)(release->shape.max_tokens - release->tokens[m]) * density;
+        if (level > work)
+            poured += level - work < room ? level - work : room;
+    }
+    return poured;
+}
+
+/* The highest level that any micro-batch can reach with liquid. */
+static workload highest(const struct release *release, workload density)
+{
+    workload most = 0;
+    for (uint32_t m = 0; m < release->shape.microbatches; m++) {
+        workload room = (workload)(release->shape.max_tokens - release->tokens[m]) * density;
+        workload reach = least_key(&release->work, m) + room;
+        most = reach > most ? reach : most;
+    }
+    return most;
+}
+
+static workload heaviest(const struct release *release)
+{
+    workload most = 0;
+    for (uint32_t m = 0; m < release->shape.microbatches; m++) {
+        workload work = least_key(&release->work, m);
+        most = work > most ? work : most;
+    }
+    return most;
+}
+
+/* The level that the liquid rises to, and what finds no room below any. */
+static workload liquid_level(const struct release *release, struct liquid liquid, workload outliers,
+                             workload *ret_left)
+{
+    workload density = liquid.tokens ? liquid.work / liquid.tokens : 0;
+    workload volume = density * liquid.tokens;
+    workload top = heaviest(release);
+    workload mean = (outliers + volume) / release->shape.microbatches;
+    workload level = mean > top ? mean : top;
+    *ret_left = 0;
+    if (pour(release, level, density) + release->shape.microbatches >= volume)
+        return level; /* no micro-batch is short of tokens */
+    workload high = highest(release, density);
+    if (high <= level || pour(release, high, density) < volume) {
+        high = high > level ? high : level;
+        *ret_left = volume - pour(release, high, density);
+        return high;
+    }
+    while (high - level > level / 4096 + 1) {
+        workload middle = level + (high - level) / 2;
+        if (pour(release, middle, density) < volume)
+            level = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* Price of wasted work: of as many tokens as it would be linear work of. */
+static int64_t price(const struct release *release, wide waste)
+{
+    workload token = cost_linear(&release->shape.cost, 1);
+    wide cost = waste * release->price / (token ? token : 1);
+    return cost > INT64_MAX / 4 ? INT64_MAX / 4 : (int64_t)cost;
+}
+
+/* What filling the micro-batches comes to. */
+struct filling {
+    const struct outlier *pool;
+    uint32_t step;
+    workload work;
+    int64_t waiting; /* that ends */
+};
+
+static void add_up(void *context, size_t index)
+{
+    struct filling *filling = context;
+    filling->work += filling->pool[index].work;
+    filling->waiting += waiting_of(&filling->pool[index], filling->step);
+}
+
+static struct choice weigh(struct release *release, const struct outlier *pool, size_t count,
+                           size_t first, struct liquid liquid, uint32_t step)
+{
+    struct filling filling = { .pool = pool, .step = step, .work = begin(release) };
+    uint32_t n = release->shape.microbatches;
+    workload level = liquid.work / n, forced = heaviest(release), left;
+    level = forced > level ? forced : level;
+    if (first < count && pool[first].work > level)
+        level = pool[first].work;
+    fill(release, pool, count, first, level, add_up, &filling);
+    workload reached = liquid_level(release, liquid, filling.work, &left);
+    wide whole = (wide)reached * n, used = (wide)filling.work + liquid.work - left;
+    int64_t cost = price(release, whole > used ? whole - used : 0);
+    if (left) /* liquid left over waits for a step, as tokens do */
+        cost += (int64_t)((wide)left * liquid.tokens / liquid.work * RELEASE_UNIT);
+    return (struct choice){ first, level, cost, filling.waiting - cost };
+}
+
+int release_consider(struct release *release, const struct outlier *pool, size_t count,
+                     struct liquid liquid, uint32_t step, size_t *ret_best, struct error *err)
+{
+    if (!grow(release->choices, &release->choice_capacity, count + 1))
+        return error_memory(err, "packing");
+    size_t best = 0;
+    uint32_t tried = UINT32_MAX;
+    release->choice_count = 0;
+    for (size_t first = 0; first <= count; first++) {
+        if (first > 0 && first < count && pool[first].length > tried - tried / LEVEL_SPACING)
+            continue;
+        if (first < count)
+            tried = pool[first].length;
+        struct choice choice = weigh(release, pool, count, first, liquid, step);
+        release->choices[release->choice_count++] = choice;
+        if (choice.value > release->choices[best].value)
+            best = release->choice_count - 1;
+    }
+    *ret_best = best;
+    return 0;
+}
+
+static void mark(void *context, size_t index)
+{
+    bool *take = context;
+    take[index] = true;
+}
+
+void release_take(struct release *release, const struct outlier *pool, size_t count,
+                  const struct choice *choice, bool *take)
+{
+    memset(take, 0, count * sizeof *take);
+    begin(release);
+    fill(release, pool, count, choice->first, choice->level, mark, take);
+}
