@@ -13,12 +13,10 @@
 #include "cp/filler.h"
 #include "cp/ring.h"
 
-/* In which order pieces lie on the ring. None is better than the others, but the best of all is. */
-enum arcs_order {
-    ARCS_AS_THEY_COME,
-    ARCS_LONGEST_FIRST,
-    ARCS_SHORTEST_FIRST,
-    ARCS_LONG_AND_SHORT, /* in turn */
+/* What one rank has been dealt, as runs of arcs.dealt. */
+struct hand {
+    struct cp_rank from_ring, from_filler;
+    uint64_t tokens, pairs;
 };
 
 /* Working memory. Zero-initialise once, reuse, arcs_fini at the end. */
@@ -29,31 +27,35 @@ struct arcs {
     size_t by_length_capacity;
     uint32_t *filled; /* tokens at the head of each piece that are filler */
     size_t filled_capacity;
-    uint64_t tokens; /* of the micro-batch */
+    struct hand *hands; /* of every rank */
+    size_t hands_capacity;
+    struct cp_shards dealt; /* only its chunks are used; what was dealt anew is left behind */
 };
 
 void arcs_fini(struct arcs *arcs);
 
 /*
  * An arc that ends where a tile does lacks, or has too many, half a tile at most. With so many
- * tiles of filler for every rank, hardly any plan runs out of it (RESEARCH.md).
+ * tiles of filler for every rank, hardly any plan runs out of it (tests/bench/RESEARCH.md).
  */
 #define ARCS_FILLER_TILES 2
 
 /*
- * Before the plans of a micro-batch: sorts its pieces and chooses the filler, so many tiles a rank,
- * but a quarter of the tokens at most. Without filler a plan works out only where lengths happen to
- * fit, and then it is the one with the fewest cuts.
- */
-int arcs_prepare(const struct cp_options *options, const struct piece *pieces, size_t count,
-                 uint32_t filler_tiles, struct arcs *arcs, struct error *err);
-
-/*
- * Fills chunks, chunk_count and first, count, tokens of every rank. *ret_planned is false when too
- * few tokens were left to make every rank's count right; then the plan is of no use.
+ * Fills chunks, chunk_count and first, count, tokens of every rank, with so many tiles of filler a
+ * rank, but a quarter of the tokens at most. *ret_planned is false when it did not suffice to make
+ * every rank's tokens right; then the plan is of no use. Without filler that is so unless lengths
+ * happen to fit, but then there are no better plans.
  */
 int cp_arcs(const struct cp_options *options, const struct piece *pieces, size_t count,
-            enum arcs_order order, struct arcs *arcs, struct cp_shards *shards, bool *ret_planned,
+            uint32_t filler_tiles, struct arcs *arcs, struct cp_shards *shards, bool *ret_planned,
             struct error *err);
+
+/* Gives a rank, the first of `left`, so many tokens and about its part of the work, if it can be.
+ */
+int arcs_deal(struct arcs *arcs, uint64_t tokens, uint32_t left, struct hand *hand, bool *ret_dealt,
+              struct error *err);
+
+/* Gives a rank all that is left. */
+int arcs_deal_rest(struct arcs *arcs, struct hand *hand, struct error *err);
 
 #endif

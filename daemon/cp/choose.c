@@ -3,29 +3,22 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "cost/tile.h"
 #include "cp/arcs.h"
 #include "cp/strategies.h"
 
-/* One way to plan; the order means something to CP_HYBRID's own plan only. */
+/* One way to plan; filler_tiles means something to CP_HYBRID's own plan only. */
 struct way {
     enum cp_strategy strategy;
-    enum arcs_order order;
+    uint32_t filler_tiles;
 };
 
-/* The first of equals is kept. */
-static const struct way of_adaptive[] = { { CP_PER_DOCUMENT, 0 }, { CP_PER_SEQUENCE, 0 } };
-static const struct way of_hybrid[] = { { CP_HYBRID, ARCS_AS_THEY_COME },
-                                        { CP_HYBRID, ARCS_LONGEST_FIRST },
-                                        { CP_HYBRID, ARCS_SHORTEST_FIRST },
-                                        { CP_HYBRID, ARCS_LONG_AND_SHORT } };
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
-/* Beyond so many pieces hybrid tries one order only: the more pieces, the less it matters. */
-#define MANY_PIECES 1024
-
-/* Hybrid looks no further when the busiest rank is within 1/256 of what no plan can beat. */
-#define GOOD_ENOUGH 256
+/* The ways of CP_HYBRID, the first two of which are those of CP_ADAPTIVE. */
+static const struct way ways[] = { { CP_PER_DOCUMENT, 0 },
+                                   { CP_PER_SEQUENCE, 0 },
+                                   { CP_HYBRID, 0 },
+                                   { CP_HYBRID, ARCS_FILLER_TILES } };
+#define ADAPTIVE_WAYS 2
+#define HYBRID_WAYS 4
 
 struct batch {
     const struct cp_options *options;
@@ -49,8 +42,8 @@ static int plan_with(struct way way, const struct batch *batch, struct arcs *arc
     else if (way.strategy == CP_PER_DOCUMENT)
         status = cp_per_document(options, batch->pieces, batch->count, shards, err);
     else
-        status =
-            cp_arcs(options, batch->pieces, batch->count, way.order, arcs, shards, &planned, err);
+        status = cp_arcs(options, batch->pieces, batch->count, way.filler_tiles, arcs, shards,
+                         &planned, err);
     if (status == 0)
         *ret_busiest = planned ? cp_predict(options, shards) : UINT64_MAX;
     return status;
@@ -85,51 +78,19 @@ static int try_way(struct way way, const struct batch *batch, struct cp_shards *
     return status;
 }
 
-/* Per-document or per-sequence, whichever is predicted to be done first. */
-static int plan_adaptive(const struct batch *batch, struct cp_shards *shards, uint64_t *ret_least,
-                         struct error *err)
+/* Plans in the first `way_count` ways and keeps the best plan. */
+static int plan_best(size_t way_count, const struct batch *batch, struct cp_shards *shards,
+                     struct error *err)
 {
     if (!shards->other && !(shards->other = calloc(1, sizeof *shards->other)))
         return error_memory(err, "planning CP shards");
-    int status = plan_with(of_adaptive[0], batch, NULL, shards, ret_least, err);
-    if (status == 0)
-        status = try_way(of_adaptive[1], batch, shards, ret_least, err);
-    return status;
-}
-
-/* What the busiest rank has to do at least: cuts never make the tiles cost less. */
-static uint64_t least_possible(const struct batch *batch)
-{
-    uint64_t pairs = 0;
-    for (size_t i = 0; i < batch->count; i++)
-        pairs += tile_pairs(batch->options->tile, 0, batch->pieces[i].length);
-    return pairs / batch->options->ranks;
-}
-
-/* Tries arcs of a ring (arcs.h) in every order, until a plan is good enough. */
-static int try_arcs(const struct batch *batch, uint32_t filler_tiles, size_t ways,
-                    struct cp_shards *shards, uint64_t *least, struct error *err)
-{
-    uint64_t good = least_possible(batch);
-    good += good / GOOD_ENOUGH;
-    int status =
-        arcs_prepare(batch->options, batch->pieces, batch->count, filler_tiles, shards->arcs, err);
-    for (size_t i = 0; i < ways && status == 0 && (i == 0 || *least > good); i++)
-        status = try_way(of_hybrid[i], batch, shards, least, err);
-    return status;
-}
-
-static int plan_hybrid(const struct batch *batch, struct cp_shards *shards, struct error *err)
-{
-    if (!shards->arcs && !(shards->arcs = calloc(1, sizeof *shards->arcs)))
+    if (way_count > ADAPTIVE_WAYS && !shards->arcs &&
+        !(shards->arcs = calloc(1, sizeof *shards->arcs)))
         return error_memory(err, "planning CP shards");
-    uint64_t least;
-    size_t ways = batch->count > MANY_PIECES ? 1 : COUNT_OF(of_hybrid);
-    int status = plan_adaptive(batch, shards, &least, err);
-    if (status == 0)
-        status = try_arcs(batch, 0, 1, shards, &least, err);
-    if (status == 0)
-        status = try_arcs(batch, ARCS_FILLER_TILES, ways, shards, &least, err);
+    uint64_t least = UINT64_MAX;
+    int status = plan_with(ways[0], batch, NULL, shards, &least, err);
+    for (size_t i = 1; i < way_count && status == 0; i++)
+        status = try_way(ways[i], batch, shards, &least, err);
     return status;
 }
 
@@ -137,10 +98,10 @@ int cp_choose(const struct cp_options *options, const struct piece *pieces, size
               struct cp_shards *shards, struct error *err)
 {
     struct batch batch = { options, pieces, count };
-    uint64_t least;
     if (options->strategy == CP_HYBRID)
-        return plan_hybrid(&batch, shards, err);
+        return plan_best(HYBRID_WAYS, &batch, shards, err);
     if (options->strategy == CP_ADAPTIVE)
-        return plan_adaptive(&batch, shards, &least, err);
-    return plan_with((struct way){ options->strategy, 0 }, &batch, NULL, shards, &least, err);
+        return plan_best(ADAPTIVE_WAYS, &batch, shards, err);
+    uint64_t busiest;
+    return plan_with((struct way){ options->strategy, 0 }, &batch, NULL, shards, &busiest, err);
 }

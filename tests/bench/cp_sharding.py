@@ -2,10 +2,11 @@
 
     cp_sharding.py [WINDOWS]       default 60
 
-Micro-batches are windows of 128K tokens out of the shuffled length file, whose last document is cut,
-as in prototypes/cp_model.py: the same windows, so the same figures for per-sequence, per-document and
-adaptive. Ideal: sum d^2 / 2 / cp, without tiles; attention only. Times are of one core.
-Where a length file is absent, a generated one stands in, and no figure is compared with a target.
+Micro-batches are windows of 128K tokens out of the shuffled length file, whose last document is
+cut, as in prototypes/cp_model.py: the same windows, so the same figures for per-sequence,
+per-document and adaptive. Ideal: sum d^2 / 2 / cp, without tiles; attention only. Times are of one
+core. Where a length file is absent, a generated one stands in, and no figure is compared with a
+target.
 """
 import json
 import os

@@ -12,7 +12,8 @@ usage: tests/bench/run.sh [OPTION...] [BENCHMARK...]
   --quick       tiny sizes: shows that everything works, measures nothing
   --help        this text
 
-Benchmarks: packing planning cp_sharding stream memory (default: all). README.md says what each figure is.
+Benchmarks: packing planning cp_sharding stream memory (default: all).
+README.md says what each figure is.
 TEXT
 }
 

@@ -98,7 +98,8 @@ def check(microbatch, strategy, cp, tile):
     if microbatch["sharding"] == "hybrid":
         # Its cuts are its own affair: there may be none that touch, and they must pay.
         assert strategy == "hybrid"
-        found, beaten = ((max(attention(plan, tile)), sum(map(len, plan))) for plan in (ranks, right))
+        found, beaten = [(max(attention(plan, tile)), sum(map(len, plan)))
+                         for plan in (ranks, right)]
         assert found < beaten
         for rank in ranks:
             for (piece, start, rows), (next_piece, next_start, _) in zip(rank, rank[1:]):

@@ -67,9 +67,10 @@ Test(hybrid, golden)
     struct cp_options options = options_of(2);
     struct cp_shards shards = { 0 };
     plan(&options, pieces, 5, &shards);
-    const struct chunk expected[] = { { 0, 2304, 696 },  { 1, 0, 436 },  { 2, 0, 7296 },
-                                      { 3, 128, 572 },   { 0, 0, 2304 }, { 1, 436, 64 },
-                                      { 2, 7296, 1704 }, { 3, 0, 128 },  { 4, 0, 4800 } };
+    const struct chunk expected[] = { { 0, 1536, 1464 }, { 1, 0, 260 },  { 2, 0, 7168 },
+                                      { 3, 20, 108 },    { 0, 0, 1536 }, { 1, 260, 240 },
+                                      { 2, 7168, 1832 }, { 3, 0, 20 },   { 3, 128, 572 },
+                                      { 4, 0, 4800 } };
     cr_assert_eq(shards.used, CP_HYBRID);
     cr_assert_eq(shards.chunk_count, sizeof expected / sizeof *expected);
     for (size_t i = 0; i < shards.chunk_count; i++) {
@@ -112,6 +113,7 @@ static uint64_t over_ideal(FILE *file, uint32_t ranks)
     return busiest * 1000 / ideal;
 }
 
+/* Limits are a little above what was measured; the design's are 1.06 and 1.12, 1.15 and 1.28. */
 static void check_targets(const char *path, uint64_t most_8, uint64_t most_16)
 {
     FILE *file = fopen(path, "r");
@@ -124,10 +126,10 @@ static void check_targets(const char *path, uint64_t most_8, uint64_t most_16)
 
 Test(hybrid, targets_on_lengths_of_wlb_llm, .timeout = 120)
 {
-    check_targets(BALLAST_SOURCE_DIR "/../shared/data/lengths-wlbllm.txt", 1060, 1120);
+    check_targets(BALLAST_SOURCE_DIR "/../shared/data/lengths-wlbllm.txt", 1045, 1060);
 }
 
 Test(hybrid, targets_on_lengths_of_prolong, .timeout = 120)
 {
-    check_targets(BALLAST_SOURCE_DIR "/../shared/data/lengths-prolong.txt", 1150, 1280);
+    check_targets(BALLAST_SOURCE_DIR "/../shared/data/lengths-prolong.txt", 1080, 1095);
 }
