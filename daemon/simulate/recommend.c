@@ -123,7 +123,8 @@ static int try_packings(struct trying *trying, const struct settings *settings, 
     if (status)
         return status;
     trying->result.packings = trying->result.count;
-    trying->result.best = choose_packing(&trying->result);
+    trying->result.packing = choose_packing(&trying->result);
+    trying->result.best = trying->result.packing;
     return 0;
 }
 

@@ -30,7 +30,8 @@ struct recommendation {
     struct trial *trials; /* packings, all with the same sharding; then shardings of the best */
     size_t count, capacity;
     size_t packings; /* how many of them are packings */
-    size_t best;     /* of the trials */
+    size_t packing;  /* the best of those */
+    size_t best;     /* of all: the same packing, with the best sharding */
 };
 
 /* Called before every trial; `done` of `total`. */

@@ -7,11 +7,12 @@
 
 #define NAME_BYTES 96
 
-/* The fastest packing that satisfies `wanted`, or NULL. */
+/* Of the packings, which were all tried with one sharding, the fastest that is `wanted`, or NULL.
+ */
 static const struct trial *fastest(const struct recommendation *recommendation,
                                    bool (*wanted)(const struct trial *, const struct trial *))
 {
-    const struct trial *best = &recommendation->trials[recommendation->best], *found = NULL;
+    const struct trial *best = &recommendation->trials[recommendation->packing], *found = NULL;
     for (size_t i = 0; i < recommendation->packings; i++) {
         const struct trial *trial = &recommendation->trials[i];
         if (wanted(trial, best) && (!found || trial->gain > found->gain))
@@ -39,7 +40,6 @@ static void say_choice(FILE *file, const struct recommendation *recommendation)
 {
     const struct trial *best = &recommendation->trials[recommendation->best];
     const struct trial *plain = &recommendation->plain;
-    const struct trial *other = fastest(recommendation, another_policy);
     char name[NAME_BYTES];
     fprintf(file,
             "%s with micro-batches of at most %" PRIu32 " tokens is predicted to do its work "
@@ -48,27 +48,32 @@ static void say_choice(FILE *file, const struct recommendation *recommendation)
             "from %.3f to %.3f, and a token waits %.2f steps on average",
             setting_name(&best->setting, name, sizeof name), best->setting.max_sequence_length,
             best->gain, best->speedup, plain->imbalance, best->imbalance, best->delay);
-    if (other)
-        fprintf(file, "; the best of another policy, %s, reaches %.3f",
-                setting_name(&other->setting, name, sizeof name), other->gain);
     fputs(". ", file);
 }
 
-/* What longer and shorter micro-batches would have given, where they were tried. */
-static void say_length(FILE *file, const struct recommendation *recommendation,
+/* What other packings would have given. */
+static void say_others(FILE *file, const struct recommendation *recommendation,
                        const struct config *config)
 {
+    const struct trial *packing = &recommendation->trials[recommendation->packing];
+    const struct trial *other = fastest(recommendation, another_policy);
     const struct trial *more = fastest(recommendation, longer);
     const struct trial *less = fastest(recommendation, shorter);
+    char name[NAME_BYTES];
+    fprintf(file, "With sharding %s it reaches %.3f", cp_strategy_name(packing->setting.sharding),
+            packing->gain);
+    if (other)
+        fprintf(file, ", the best of another policy, %s, %.3f",
+                setting_name(&other->setting, name, sizeof name), other->gain);
+    if (less)
+        fprintf(file, ", shorter micro-batches, of at most %" PRIu32 ", %.3f",
+                less->setting.max_sequence_length, less->gain);
     if (more)
-        fprintf(file, "Longer micro-batches, up to %" PRIu32 " tokens, reach %.3f",
+        fprintf(file, ", longer ones, of at most %" PRIu32 ", %.3f",
                 more->setting.max_sequence_length, more->gain);
     else
-        fprintf(file, "No longer micro-batches were tried: max_sequence_length is %" PRIu32,
+        fprintf(file, "; longer ones are not permitted, max_sequence_length is %" PRIu32,
                 config->max_sequence_length);
-    if (less)
-        fprintf(file, "; shorter ones, of at most %" PRIu32 ", reach %.3f",
-                less->setting.max_sequence_length, less->gain);
     fputs(". ", file);
 }
 
@@ -112,7 +117,7 @@ int recommendation_why(const struct recommendation *recommendation, const struct
     if (!file)
         return error_memory(err, "writing a recommendation");
     say_choice(file, recommendation);
-    say_length(file, recommendation, config);
+    say_others(file, recommendation, config);
     say_sharding(file, recommendation);
     return finish(file, &text, ret_text, err);
 }
@@ -131,6 +136,8 @@ int recommendation_yaml(const struct recommendation *recommendation, char **ret_
     for (unsigned i = 0; i < setting->threshold_count; i++)
         fprintf(file, "%s%" PRIu64 "%s", i ? ", " : "  outlier_thresholds: [",
                 setting->thresholds[i], i + 1 == setting->threshold_count ? "]\n" : "");
+    if (setting_balances(setting))
+        fprintf(file, "  balance: %g\n", setting->balance);
     fprintf(file, "sharding:\n  strategy: %s\n", cp_strategy_name(setting->sharding));
     return finish(file, &text, ret_text, err);
 }

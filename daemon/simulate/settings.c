@@ -11,9 +11,12 @@ static const unsigned lengths[] = { 4, 5, 6, 8 };
 
 /* Thresholds to try, in sixteenths of the window; 0 ends a row. */
 static const unsigned thresholds[][SETTING_MOST_THRESHOLDS] = {
-    { 2 },    { 4 },     { 6 },     { 8 },        { 2, 6 },     { 2, 8 },
-    { 4, 8 }, { 4, 10 }, { 6, 12 }, { 1, 4, 10 }, { 2, 6, 12 }, { 4, 8, 12 },
+    { 4 }, { 6 }, { 8 }, { 2, 6 }, { 4, 8 }, { 4, 10 }, { 6, 12 }, { 2, 6, 12 }, { 4, 8, 12 },
 };
+
+static const double balances[] = { 0, 0.125, 0.25, 0.375, 0.5, 0.75, 1 };
+
+#define ADAPTIVE "adaptive"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -31,7 +34,8 @@ static void set_thresholds(struct setting *setting, const unsigned *row, uint32_
     setting->threshold_count = 0;
     for (unsigned i = 0; i < SETTING_MOST_THRESHOLDS && row[i]; i++) {
         uint64_t threshold = (uint64_t)window * row[i] / 16;
-        uint64_t before = i ? setting->thresholds[setting->threshold_count - 1] : 0;
+        unsigned count = setting->threshold_count;
+        uint64_t before = count ? setting->thresholds[count - 1] : 0;
         if (threshold > before)
             setting->thresholds[setting->threshold_count++] = threshold;
     }
@@ -44,8 +48,21 @@ static int add_wlb(const struct config *config, struct setting setting, struct s
     int status = 0;
     for (size_t i = 0; i < COUNT(thresholds) && !status; i++) {
         set_thresholds(&setting, thresholds[i], config->context_window);
-        if (setting.threshold_count)
+        /* `wlb` needs room for a batch more than it has queues. */
+        unsigned most = config->packing.max_waiting_steps - 1;
+        if (setting.threshold_count && setting.threshold_count <= most)
             status = add(settings, setting, err);
+    }
+    return status;
+}
+
+static int add_adaptive(struct setting setting, struct settings *settings, struct error *err)
+{
+    setting.policy = ADAPTIVE;
+    int status = 0;
+    for (size_t i = 0; i < COUNT(balances) && !status; i++) {
+        setting.balance = balances[i];
+        status = add(settings, setting, err);
     }
     return status;
 }
@@ -76,8 +93,11 @@ int settings_of_packing(const struct config *config, enum cp_strategy sharding,
     int status = add_fixed(setting, settings, err);
     for (size_t i = 0; i <= COUNT(lengths) && !status; i++) {
         setting.max_sequence_length = permitted_length(config, i);
-        if (setting.max_sequence_length)
-            status = add_wlb(config, setting, settings, err);
+        if (!setting.max_sequence_length)
+            continue;
+        status = add_wlb(config, setting, settings, err);
+        if (status == 0 && pack_policy_find(ADAPTIVE))
+            status = add_adaptive(setting, settings, err);
     }
     return status;
 }
@@ -96,6 +116,11 @@ struct config setting_apply(const struct config *config, struct setting *setting
     return with;
 }
 
+bool setting_balances(const struct setting *setting)
+{
+    return strcmp(setting->policy, ADAPTIVE) == 0;
+}
+
 const char *setting_name(const struct setting *setting, char *text, size_t bytes)
 {
     int used = snprintf(text, bytes, "%s", setting->policy);
@@ -104,5 +129,7 @@ const char *setting_name(const struct setting *setting, char *text, size_t bytes
                          setting->thresholds[i]);
     if (setting->threshold_count)
         snprintf(text + used, bytes - (size_t)used, "]");
+    if (setting_balances(setting))
+        snprintf(text + used, bytes - (size_t)used, " %g", setting->balance);
     return text;
 }

@@ -2,6 +2,7 @@
 #ifndef BALLAST_SIMULATE_SETTINGS_H
 #define BALLAST_SIMULATE_SETTINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ struct setting {
     uint32_t max_sequence_length;
     uint64_t thresholds[SETTING_MOST_THRESHOLDS]; /* `wlb` */
     unsigned threshold_count;
+    double balance; /* `adaptive` */
 };
 
 /* Zero-initialise; free `items`. */
@@ -37,7 +39,10 @@ int settings_of_packing(const struct config *config, enum cp_strategy sharding,
  */
 struct config setting_apply(const struct config *config, struct setting *setting);
 
-/* "wlb [32768, 81920]": the policy and what it is tuned with. */
+/* Is `balance` what the policy is tuned with? */
+bool setting_balances(const struct setting *setting);
+
+/* "wlb [32768, 81920]", "adaptive 0.5": the policy and what it is tuned with. */
 const char *setting_name(const struct setting *setting, char *text, size_t bytes);
 
 #endif

@@ -14,6 +14,8 @@ COMMANDS = {
     "import": ["PATH...", "--out", "--json"],
     "verify": ["PATH...", "--vocab-size", "--json"],
     "plan": ["--config", "--from", "--steps", "--set", "--summary", "--json"],
+    "simulate": ["--config", "--policies", "--shardings", "--steps", "--set", "--recommend",
+                 "--plot", "--json"],
     "fetch": ["--endpoint", "--step", "--microbatch", "--cp-rank", "--out", "--labels",
               "--positions", "--timeout", "--json"],
     "status": ["--admin", "--config", "--interval", "--timeout", "--json"],
