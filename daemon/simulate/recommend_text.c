@@ -43,8 +43,9 @@ static void say_choice(FILE *file, const struct recommendation *recommendation)
     char name[NAME_BYTES];
     fprintf(file,
             "%s with micro-batches of at most %" PRIu32 " tokens is predicted to do its work "
-            "%.3f times as fast as plain packing with per-sequence sharding (%.3f times in tokens, "
-            "of which plain cuts documents and so attention): the imbalance of micro-batches goes "
+            "%.3f times as fast as plain packing with per-sequence sharding (%.3f times the tokens "
+            "a second: plain cuts documents, which saves attention): the imbalance of "
+            "micro-batches goes "
             "from %.3f to %.3f, and a token waits %.2f steps on average",
             setting_name(&best->setting, name, sizeof name), best->setting.max_sequence_length,
             best->gain, best->speedup, plain->imbalance, best->imbalance, best->delay);
