@@ -24,8 +24,11 @@ int config_parse(const char *name, const char *text, size_t bytes,
     int status = document_init(&document, name, text, bytes, overrides, override_count, err);
     if (!status)
         status = derive_document(&document, err);
+    bool auto_thresholds = !status && derive_take_auto(&document);
     if (!status)
         status = document_convert(&document, &config, err);
+    if (!status)
+        config->packing.auto_thresholds = auto_thresholds;
     if (!status)
         status = check_numbers(&document, err);
     if (!status)

@@ -34,6 +34,17 @@ int derive_document(struct document *document, struct error *err)
     return status;
 }
 
+bool derive_take_auto(struct document *document)
+{
+    const char *path = "packing.outlier_thresholds";
+    const yaml_node_t *node = document_node(document, document_find(document, path).value);
+    if (!node || node->type != YAML_SCALAR_NODE ||
+        strcmp((const char *)node->data.scalar.value, key_rule_find(path)->word) != 0)
+        return false;
+    document_remove(document, path);
+    return true;
+}
+
 /* Policies that never fill a micro-batch beyond the window need no more room. */
 static uint32_t default_max_sequence_length(const struct config *config)
 {
@@ -77,5 +88,7 @@ int derive_config(struct config *config, struct error *err)
     if (!config->max_sequence_length)
         config->max_sequence_length = default_max_sequence_length(config);
     complete_model(config);
-    return config->packing.outlier_threshold_count ? 0 : default_thresholds(config, err);
+    const struct pack_options *packing = &config->packing;
+    bool given = packing->auto_thresholds || packing->outlier_threshold_count > 0;
+    return given ? 0 : default_thresholds(config, err);
 }

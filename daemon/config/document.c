@@ -178,6 +178,24 @@ int document_set_text(struct document *document, const char *path, const char *t
     return 0;
 }
 
+int document_replace(struct document *document, const char *path, const char *text,
+                     struct error *err)
+{
+    const char *dot = strrchr(path, '.');
+    char parent[DOCUMENT_PATH_BYTES];
+    snprintf(parent, sizeof parent, "%.*s", dot ? (int)(dot - path) : 0, path);
+    int mapping = document_find(document, parent).value, key = document_find(document, path).key;
+    int value = add_scalar(document, text);
+    if (!value)
+        return error_memory(err, "printing the configuration");
+    const yaml_node_t *node = document_node(document, mapping);
+    for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+         pair < node->data.mapping.pairs.top; pair++)
+        if (pair->key == key)
+            pair->value = value;
+    return 0;
+}
+
 void document_remove(struct document *document, const char *path)
 {
     const char *dot = strrchr(path, '.');

@@ -61,6 +61,10 @@ int document_default(struct document *document, const char *path, const char *te
 int document_set_text(struct document *document, const char *path, const char *text,
                       struct error *err);
 
+/* Puts a scalar in place of the value at `path`, which must stand in a mapping. EX_OSERR. */
+int document_replace(struct document *document, const char *path, const char *text,
+                     struct error *err);
+
 /* Removes the value at `path`, if there is one, and its key. */
 void document_remove(struct document *document, const char *path);
 

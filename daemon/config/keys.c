@@ -40,7 +40,7 @@ const struct key_rule key_rules[] = {
     { .path = "packing" },
     { .path = "packing.policy", .standard = "wlb" },
     { .path = "packing.window", .min = 1, .max = 1024, .standard = "1" },
-    { .path = "packing.outlier_thresholds" },
+    { .path = "packing.outlier_thresholds", .word = "auto" },
     { .path = "packing.outlier_thresholds[]", .min = 1, .max = UINT64_C(1) << 28 },
     { .path = "packing.max_waiting_steps", .min = 1, .max = 65536, .standard = "16" },
     { .path = "packing.solver_nodes", .min = 1, .max = 1000000000, .standard = "2000" },

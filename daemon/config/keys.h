@@ -14,6 +14,7 @@ struct key_rule {
     double least, most;   /* of other numbers */
     const char *standard; /* the default, or NULL: required, or config.h says how it is derived */
     const char *example;  /* what to write, for a key that is missing */
+    const char *word;     /* may stand in place of a list */
 };
 
 /* All rules, in the order of the sample configuration; the last has no path. */

@@ -52,6 +52,8 @@ static void write_packing(FILE *file, const struct pack_options *packing)
 {
     fprintf(file, "packing policy=%s window=%" PRIu32 " max_waiting_steps=%" PRIu32 " thresholds=",
             packing->policy, packing->window, packing->max_waiting_steps);
+    if (packing->auto_thresholds && packing->outlier_threshold_count == 0)
+        fputs("auto", file);
     for (unsigned i = 0; i < packing->outlier_threshold_count; i++)
         fprintf(file, "%s%" PRIu64, i ? "," : "", packing->outlier_thresholds[i]);
     fputc('\n', file);

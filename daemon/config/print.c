@@ -73,8 +73,15 @@ int config_print(const struct config *config, char **ret_text, struct error *err
 {
     char *saved;
     size_t bytes;
-    cyaml_err_t code = cyaml_save_data(&saved, &bytes, &config_cyaml, &config_schema, config, 0);
+    cyaml_err_t code = cyaml_save_data(&saved, &bytes, &config_cyaml, &config_schema, &shown, 0);
     if (code == CYAML_ERR_OOM)
+    /* A list holds the place of `auto`, for which libcyaml has none. */
+    struct config shown = *config;
+    uint64_t some_threshold = 1;
+    if (config->packing.auto_thresholds) {
+        shown.packing.outlier_thresholds = &some_threshold;
+        shown.packing.outlier_threshold_count = 1;
+    }
         return error_memory(err, "printing the configuration");
     if (code != CYAML_OK)
         return error_set(err, EX_SOFTWARE, "cannot print the configuration: %s",
@@ -86,4 +93,6 @@ int config_print(const struct config *config, char **ret_text, struct error *err
         status = write_document(&document, config, ret_text, err);
     document_fini(&document);
     return status;
+    if (!status && config->packing.auto_thresholds)
+        status = document_replace(&document, "packing.outlier_thresholds", "auto", err);
 }

@@ -235,6 +235,8 @@ static void expect(FILE *file, const cyaml_schema_value_t *value, const struct k
     case CYAML_SEQUENCE:
         fprintf(file, "a list [...] of %u to %u values", value->sequence.min, value->sequence.max);
         break;
+        if (rule->word)
+            fprintf(file, "%s or ", rule->word);
     default:
         fputs("a mapping { key: value }", file);
     }

@@ -62,6 +62,7 @@ void plan_report_policy(struct plan_report *report, const struct planner *planne
 {
     const void *state;
     const struct pack_policy *policy = planner_policy(planner, &state);
+    report->thresholds = planner_auto_thresholds(planner);
     if (policy->facts)
         report->fact_count = policy->facts(state, report->facts, PACK_MAX_FACTS);
 }
@@ -148,6 +149,58 @@ static void describe_policy(const struct plan_report *report, struct table *fact
     table_cell(facts, "%s", text);
 }
 
+#define TRIALS_SHOWN 8u
+#define MILLION 1e6
+
+/* The candidates behind `outlier_thresholds: auto`, the chosen one first. */
+static int print_trials(const struct plan_report *report, struct output *out, struct error *err)
+{
+    const struct auto_thresholds *choice = report->thresholds;
+    static const struct column columns[] = { { "outlier thresholds", ALIGN_LEFT, 0 },
+                                             { "makespan ratio", ALIGN_RIGHT, 0 },
+                                             { "delay", ALIGN_RIGHT, 0 },
+                                             { "score", ALIGN_RIGHT, 0 } };
+    struct table *table = table_new(columns, 4);
+    char text[128];
+    if (!table)
+        return error_memory(err, "laying out a table");
+    for (size_t i = 0; i < choice->trial_count && i < TRIALS_SHOWN; i++) {
+        const struct threshold_trial *trial = &choice->trials[i];
+        table_cell(table, "%s",
+                   threshold_trial_text(trial, report->config->context_window, text, sizeof text));
+        table_cell(table, "%.4f", 1 + (double)trial->excess / MILLION);
+        table_cell(table, "%.2f", (double)trial->delay / MILLION);
+        table_cell(table, "%.4f", (double)trial->score / MILLION);
+    }
+    output_print(
+        out,
+        "\noutlier_thresholds: auto chose the first of %zu candidates, by makespan ratio - 1 "
+        "+ delay / %d,\non the first %" PRIu64 " steps (%" PRIu64 " pieces):\n",
+        choice->trial_count, AUTO_THRESHOLDS_DELAY, choice->steps, choice->pieces);
+    int code = table_print(table, out, err);
+    table_free(table);
+    return code;
+}
+
+static json_t *thresholds_json(const struct plan_report *report)
+{
+    const struct auto_thresholds *choice = report->thresholds;
+    json_t *trials = json_array();
+    for (size_t i = 0; i < choice->trial_count; i++) {
+        const struct threshold_trial *trial = &choice->trials[i];
+        json_t *levels = json_array();
+        for (unsigned level = 0; level < trial->count; level++)
+            json_array_append_new(levels, json_integer((json_int_t)trial->thresholds[level]));
+        json_array_append_new(trials,
+                              json_pack("{so sf sf sf}", "thresholds", levels, "makespan_ratio",
+                                        1 + (double)trial->excess / MILLION, "delay",
+                                        (double)trial->delay / MILLION, "score",
+                                        (double)trial->score / MILLION));
+    }
+    return json_pack("{sI sI so}", "steps", (json_int_t)choice->steps, "pieces",
+                     (json_int_t)choice->pieces, "candidates", trials);
+}
+
 int plan_report_summary(const struct plan_report *report, struct output *out, struct error *err)
 {
     static const struct column columns[] = { { NULL, ALIGN_LEFT, 0 }, { NULL, ALIGN_LEFT, 0 } };
@@ -161,6 +214,8 @@ int plan_report_summary(const struct plan_report *report, struct output *out, st
     table_cell(facts, "%s", digest_text(report->digest, digest));
     int code = table_print(facts, out, err);
     table_free(facts);
+    if (!code && report->thresholds)
+        code = print_trials(report, out, err);
     return code ? code : output_flush(out, err);
 }
 
@@ -181,7 +236,7 @@ int plan_report_json(const struct plan_report *report, struct output *out, struc
     const struct config *config = report->config;
     char digest[DIGEST_TEXT_BYTES];
     json_t *object = json_pack(
-        "{ss ss sI sI sI sI sf s{sf sf} sf s{sf sI} sI s{sf sf} sb ss so*}", "policy",
+        "{ss ss sI sI sI sI sf s{sf sf} sf s{sf sI} sI s{sf sf} sb ss so* so*}", "policy",
         config->packing.policy, "sharding", cp_strategy_name(config->sharding.strategy), "from",
         (json_int_t)report->first, "steps", (json_int_t)tally->steps, "tokens",
         (json_int_t)tally->tokens, "pieces", (json_int_t)tally->pieces, "crossover_tokens",
@@ -191,6 +246,7 @@ int plan_report_json(const struct plan_report *report, struct output *out, struc
         (json_int_t)tally->longest, "cp", "busiest_over_ideal", tally_busiest_cp_rank(tally),
         "per_document", (double)tally->per_document / (double)tally->microbatches, "end",
         report->ended, "digest", digest_text(report->digest, digest), "packing",
-        report->fact_count > 0 ? policy_json(report) : NULL);
+        report->fact_count > 0 ? policy_json(report) : NULL, "outlier_thresholds",
+        report->thresholds ? thresholds_json(report) : NULL);
     return json_line(out, object, err);
 }

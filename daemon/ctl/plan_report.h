@@ -21,8 +21,9 @@ struct plan_report {
     double crossover_tokens; /* B decides every figure of balance, so every report names it */
     uint64_t first;          /* step */
     struct digest digest;    /* of the last step */
-    bool ended;              /* the data has no further step */
-    struct pack_fact facts[PACK_MAX_FACTS]; /* the policy's own */
+    const struct auto_thresholds *thresholds; /* how they were chosen; NULL: they were given */
+    bool ended;                               /* the data has no further step */
+    struct pack_fact facts[PACK_MAX_FACTS];   /* the policy's own */
     size_t fact_count;
     struct column columns[PLAN_REPORT_COLUMNS];
     struct table *table;
@@ -36,7 +37,10 @@ void plan_report_fini(struct plan_report *report);
 /* Takes a step into the sums. */
 void plan_report_add(struct plan_report *report, const struct step_plan *plan);
 
-/* Takes over what the policy has to tell of all steps; the last thing before the summary. */
+/*
+ * Takes over what planner and policy have to tell of all steps; the last thing before the summary,
+ * which the planner must outlive.
+ */
 void plan_report_policy(struct plan_report *report, const struct planner *planner);
 
 /* Prints the step's row at once. */

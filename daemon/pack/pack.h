@@ -25,6 +25,7 @@ struct pack_options {
     uint32_t window;              /* fixed policies: global batches packed together, >= 1 */
     uint64_t *outlier_thresholds; /* `wlb`: tokens, rising, at most PACK_MAX_THRESHOLDS */
     unsigned outlier_threshold_count;
+    bool auto_thresholds; /* they are chosen when the planner opens (plan/auto_thresholds.h) */
     uint32_t max_waiting_steps; /* intake pauses while more global batches than this wait, and
                                    `fixed-greedy` puts pieces first that waited that many windows */
     uint64_t solver_nodes;   /* `fixed-solver`: search ends after this many nodes a window, >= 1 */

@@ -50,11 +50,13 @@ static int check_thresholds(const struct pack_options *options, struct error *er
                              "lengths in tokens, as in [32768, 81920]",
                              (unsigned long long)thresholds[i], i + 1);
     /* Full queues hold less than one global batch a level: a lower bound could block for ever. */
-    if (options->max_waiting_steps <= options->outlier_threshold_count)
+    bool undecided = options->auto_thresholds && options->outlier_threshold_count == 0;
+    unsigned levels = undecided ? 1 : options->outlier_threshold_count;
+    if (options->max_waiting_steps <= levels)
         return error_set(err, EX_CONFIG,
                          "packing.max_waiting_steps: found %u, expected more than the number of "
                          "outlier_thresholds, %u",
-                         options->max_waiting_steps, options->outlier_threshold_count);
+                         options->max_waiting_steps, levels);
     return 0;
 }
 

@@ -19,6 +19,7 @@
 #include "corpus/corpus.h"
 #include "cp/cp.h"
 #include "pack/pack.h"
+#include "plan/auto_thresholds.h"
 #include "stream/stream.h"
 
 struct plan_microbatch {
@@ -91,6 +92,9 @@ enum planner_result planner_step(struct planner *planner, struct step_plan *plan
 
 /* The step that planner_step would plan now. */
 uint64_t planner_next_step(const struct planner *planner);
+
+/* How `outlier_thresholds: auto` was decided; NULL where it was not asked for, or has no effect. */
+const struct auto_thresholds *planner_auto_thresholds(const struct planner *planner);
 
 /* fingerprint(configuration, corpus): digest(step -1), the start of the chain. */
 struct digest planner_job_digest(const struct planner *planner);

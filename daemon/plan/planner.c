@@ -13,7 +13,9 @@ struct planner {
     const struct config *config;
     struct pack_shape shape;
     struct stream *stream;
-    struct foresight foresight; /* open when the policy asks for it */
+    struct foresight foresight;          /* open when the policy asks for it */
+    struct pack_options packing_options; /* the configuration's, `auto` being decided */
+    struct auto_thresholds *thresholds;  /* NULL: given */
     const struct pack_policy *policy;
     void *packer;
 
@@ -32,11 +34,14 @@ struct planner {
     size_t waiting_capacity;
 };
 
-static int job_digest(const struct config *config, const struct corpus *corpus,
+/* Thresholds that were chosen stand in the digest as if they had been given. */
+static int job_digest(const struct planner *planner, const struct corpus *corpus,
                       struct digest *ret_digest, struct error *err)
 {
+    struct config config = *planner->config;
+    config.packing = planner->packing_options;
     char *text;
-    int status = config_plan_text(config, &text, err);
+    int status = config_plan_text(&config, &text, err);
     if (status)
         return status;
     struct digest digest =
@@ -66,11 +71,27 @@ static int init_shape(struct planner *planner, struct error *err)
 
 static int open_packer(struct planner *planner, struct error *err)
 {
-    const struct pack_options *options = &planner->config->packing;
+    const struct pack_options *options = &planner->packing_options;
     planner->policy = pack_policy_find(options->policy);
     if (!planner->policy)
         return error_set(err, EX_CONFIG, "packing.policy: there is no policy %s", options->policy);
     return planner->policy->open(&planner->shape, options, &planner->packer, err);
+}
+
+static int decide_thresholds(struct planner *planner, const struct corpus *corpus,
+                             const struct stream_options *stream, struct error *err)
+{
+    struct pack_options *options = &planner->packing_options;
+    *options = planner->config->packing;
+    if (!options->auto_thresholds || strcmp(options->policy, "wlb") != 0)
+        return 0;
+    int status =
+        auto_thresholds_choose(corpus, stream, &planner->shape, options, &planner->thresholds, err);
+    if (status)
+        return status;
+    options->outlier_thresholds = planner->thresholds->trials[0].thresholds;
+    options->outlier_threshold_count = planner->thresholds->trials[0].count;
+    return 0;
 }
 
 static int init(struct planner *planner, const struct corpus *corpus, struct error *err)
@@ -81,7 +102,9 @@ static int init(struct planner *planner, const struct corpus *corpus, struct err
                                       .long_documents = config->long_documents };
     int status = init_shape(planner, err);
     if (status == 0)
-        status = job_digest(config, corpus, &planner->job, err);
+        status = decide_thresholds(planner, corpus, &options, err);
+    if (status == 0)
+        status = job_digest(planner, corpus, &planner->job, err);
     if (status == 0)
         status = stream_new(corpus, &options, &planner->stream, err);
     if (status == 0)
@@ -114,6 +137,7 @@ void planner_free(struct planner *planner)
         return;
     if (planner->packer)
         planner->policy->close(planner->packer);
+    auto_thresholds_free(planner->thresholds);
     stream_free(planner->stream);
     foresight_close(&planner->foresight);
     packing_fini(&planner->packing);
@@ -237,6 +261,11 @@ enum planner_result planner_step(struct planner *planner, struct step_plan *plan
 uint64_t planner_next_step(const struct planner *planner)
 {
     return planner->next_step;
+}
+
+const struct auto_thresholds *planner_auto_thresholds(const struct planner *planner)
+{
+    return planner->thresholds;
 }
 
 struct digest planner_job_digest(const struct planner *planner)

@@ -205,6 +205,11 @@ int planner_thread_start(const struct config *config, const struct corpus *corpu
     return 0;
 }
 
+const struct auto_thresholds *planner_thread_thresholds(const struct planner_thread *self)
+{
+    return planner_auto_thresholds(self->planner);
+}
+
 struct planner_report *planner_thread_take_report(struct planner_thread *self)
 {
     pthread_mutex_lock(&self->report_lock);

@@ -36,6 +36,9 @@ int planner_thread_start(const struct config *config, const struct corpus *corpu
                          struct planner_thread **ret_thread, struct digest *ret_digest,
                          struct error *err);
 
+/* planner_auto_thresholds; it never changes, so any thread may read it. */
+const struct auto_thresholds *planner_thread_thresholds(const struct planner_thread *thread);
+
 /* The report last asked for by plan_store_request_report, or NULL; the caller frees it. */
 struct planner_report *planner_thread_take_report(struct planner_thread *thread);
 

@@ -70,14 +70,45 @@ static int open_parts(struct server *server, struct error *err)
     return failed;
 }
 
+#define TRIALS_TOLD 5u
+
+static void tell_trial(struct server *server, const char *what, const struct threshold_trial *trial)
+{
+    char text[128];
+    threshold_trial_text(trial, server->config->context_window, text, sizeof text);
+    log_write(server->log, LOG_LEVEL_INFO, what,
+              (struct log_field[]){ log_text("outlier_thresholds", text),
+                                    log_real("makespan_ratio", 1 + (double)trial->excess / 1e6),
+                                    log_real("delay", (double)trial->delay / 1e6),
+                                    log_real("score", (double)trial->score / 1e6), log_end() });
+}
+
+/* Which thresholds `auto` came to, and what was nearly as good. */
+static void tell_thresholds(struct server *server)
+{
+    const struct auto_thresholds *choice = planner_thread_thresholds(server->planner);
+    if (!choice)
+        return;
+    log_write(server->log, LOG_LEVEL_INFO, "outlier thresholds tried",
+              (struct log_field[]){ log_uint("candidates", choice->trial_count),
+                                    log_uint("steps", choice->steps),
+                                    log_uint("pieces", choice->pieces), log_end() });
+    tell_trial(server, "outlier thresholds chosen", &choice->trials[0]);
+    for (size_t i = 1; i < choice->trial_count && i < TRIALS_TOLD; i++)
+        tell_trial(server, "outlier thresholds not chosen", &choice->trials[i]);
+}
+
 static int open_threads(struct server *server, struct error *err)
 {
     int failed = gather_new(server->corpus, server->config->serve.gather_threads, events_wake,
                             server, &server->gather, err);
     if (failed)
         return failed;
-    return planner_thread_start(server->config, server->corpus, server->plans, events_wake, server,
-                                &server->planner, &server->job_digest, err);
+    failed = planner_thread_start(server->config, server->corpus, server->plans, events_wake,
+                                  server, &server->planner, &server->job_digest, err);
+    if (!failed)
+        tell_thresholds(server);
+    return failed;
 }
 
 static int open_context(struct server *server, struct error *err)

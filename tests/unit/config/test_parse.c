@@ -1,5 +1,7 @@
 /* What is accepted, and what it means. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "parse.h"
 
@@ -207,4 +209,29 @@ Test(config_parse, reads_any_style_of_yaml)
 Test(config_parse, free_accepts_null)
 {
     config_free(NULL);
+}
+
+/* A word where libcyaml knows lists only. */
+Test(config_parse, thresholds_may_be_left_to_the_planner)
+{
+    const char *const overrides[] = { "packing.outlier_thresholds=auto", NULL };
+    const char *text = SMALLEST "packing: { outlier_thresholds: auto }\n";
+    for (int way = 0; way < 2; way++) {
+        struct config *config = must_parse(way ? SMALLEST : text, way ? overrides : NULL);
+        cr_expect(config->packing.auto_thresholds);
+        cr_expect_eq(config->packing.outlier_threshold_count, 0);
+        char *printed = must_print(config);
+        cr_expect(strstr(printed, "\n  outlier_thresholds: auto\n  max_waiting_steps:"), "%s",
+                  printed);
+        config_free(config);
+        config = must_parse(printed, NULL);
+        cr_expect(config->packing.auto_thresholds, "what is printed is read as the same");
+        config_free(config);
+        free(printed);
+    }
+    const char *const list[] = { "packing.outlier_thresholds=[5]", NULL };
+    struct config *config = must_parse(text, list);
+    cr_expect_not(config->packing.auto_thresholds);
+    cr_expect_eq(config->packing.outlier_thresholds[0], 5);
+    config_free(config);
 }

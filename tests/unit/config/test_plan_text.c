@@ -53,6 +53,7 @@ Test(config_plan_text, changes_with_whatever_decides_plans)
         "packing.policy=plain",
         "packing.window=2",
         "packing.outlier_thresholds=[1024]",
+        "packing.outlier_thresholds=auto",
         "packing.max_waiting_steps=17",
         "sharding.strategy=per-document",
         "sharding.tile=64",

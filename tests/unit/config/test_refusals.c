@@ -232,11 +232,19 @@ Test(config_refusals, bounds)
           "job.yaml:8: packing.outlier_thresholds[0]: found \"0\", expected a whole number from 1 "
           "to 268435456" },
         { SMALLEST "packing:\n  outlier_thresholds: [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]\n",
-          "job.yaml:7: packing.outlier_thresholds: found a list of 17 values, expected a list "
+          "job.yaml:7: packing.outlier_thresholds: found a list of 17 values, expected auto or a "
+          "list "
           "[...] of 1 to 16 values" },
         { SMALLEST "packing:\n  outlier_thresholds: []\n",
-          "job.yaml:7: packing.outlier_thresholds: found a list of 0 values, expected a list [...] "
-          "of 1 to 16 values" },
+          "job.yaml:7: packing.outlier_thresholds: found a list of 0 values, expected auto or a "
+          "list [...] of 1 to 16 values" },
+        { SMALLEST "packing:\n  outlier_thresholds: best\n",
+          "job.yaml:7: packing.outlier_thresholds: found \"best\", expected auto or a list [...] "
+          "of "
+          "1 to 16 values" },
+        { SMALLEST "packing:\n  max_waiting_steps: 1\n  outlier_thresholds: auto\n",
+          "job.yaml:7: packing.max_waiting_steps: found 1, expected more than the number of "
+          "outlier_thresholds, 1" },
     };
     CHECK(refusals);
 }
