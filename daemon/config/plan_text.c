@@ -57,6 +57,9 @@ static void write_packing(FILE *file, const struct pack_options *packing)
     for (unsigned i = 0; i < packing->outlier_threshold_count; i++)
         fprintf(file, "%s%" PRIu64, i ? "," : "", packing->outlier_thresholds[i]);
     fputc('\n', file);
+    if (strcmp(packing->policy, "adaptive") == 0)
+        fprintf(file, "adaptive balance=%.3f max_delay=%" PRIu32 "\n", packing->balance,
+                packing->max_delay);
     const struct pack_policy *policy = pack_policy_find(packing->policy);
     if (policy && policy->depends_on)
         fprintf(file, "solver library=%s nodes=%" PRIu64 "\n", policy->depends_on(),

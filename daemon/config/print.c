@@ -28,6 +28,10 @@ static int shorten_numbers(struct document *document, const struct config *confi
         if (status)
             return status;
     }
+    int status = document_set_text(document, "packing.balance",
+                                   shortest(config->packing.balance, number), err);
+    if (status)
+        return status;
     if (config->cost.model.tflops > 0)
         return document_set_text(document, "cost.model.tflops",
                                  shortest(config->cost.model.tflops, number), err);
@@ -71,10 +75,6 @@ static int write_document(struct document *document, const struct config *config
 
 int config_print(const struct config *config, char **ret_text, struct error *err)
 {
-    char *saved;
-    size_t bytes;
-    cyaml_err_t code = cyaml_save_data(&saved, &bytes, &config_cyaml, &config_schema, &shown, 0);
-    if (code == CYAML_ERR_OOM)
     /* A list holds the place of `auto`, for which libcyaml has none. */
     struct config shown = *config;
     uint64_t some_threshold = 1;
@@ -82,6 +82,10 @@ int config_print(const struct config *config, char **ret_text, struct error *err
         shown.packing.outlier_thresholds = &some_threshold;
         shown.packing.outlier_threshold_count = 1;
     }
+    char *saved;
+    size_t bytes;
+    cyaml_err_t code = cyaml_save_data(&saved, &bytes, &config_cyaml, &config_schema, &shown, 0);
+    if (code == CYAML_ERR_OOM)
         return error_memory(err, "printing the configuration");
     if (code != CYAML_OK)
         return error_set(err, EX_SOFTWARE, "cannot print the configuration: %s",
@@ -89,10 +93,10 @@ int config_print(const struct config *config, char **ret_text, struct error *err
     struct document document;
     int status = document_init(&document, "configuration", saved, bytes, NULL, 0, err);
     free(saved);
+    if (!status && config->packing.auto_thresholds)
+        status = document_replace(&document, "packing.outlier_thresholds", "auto", err);
     if (!status)
         status = write_document(&document, config, ret_text, err);
     document_fini(&document);
     return status;
-    if (!status && config->packing.auto_thresholds)
-        status = document_replace(&document, "packing.outlier_thresholds", "auto", err);
 }

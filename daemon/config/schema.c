@@ -86,6 +86,8 @@ static const cyaml_schema_field_t packing_fields[] = {
                                PACK_MAX_THRESHOLDS),
     CYAML_FIELD_UINT("max_waiting_steps", CYAML_FLAG_DEFAULT, struct pack_options,
                      max_waiting_steps),
+    CYAML_FIELD_FLOAT("balance", CYAML_FLAG_DEFAULT, struct pack_options, balance),
+    CYAML_FIELD_UINT("max_delay", CYAML_FLAG_DEFAULT, struct pack_options, max_delay),
     CYAML_FIELD_UINT("solver_nodes", CYAML_FLAG_DEFAULT, struct pack_options, solver_nodes),
     CYAML_FIELD_UINT("solver_time_ms", CYAML_FLAG_DEFAULT, struct pack_options, solver_time_ms),
     CYAML_FIELD_END,
@@ -233,10 +235,10 @@ static void expect(FILE *file, const cyaml_schema_value_t *value, const struct k
         fprintf(file, "a text of %u to %u bytes", value->string.min, value->string.max);
         break;
     case CYAML_SEQUENCE:
-        fprintf(file, "a list [...] of %u to %u values", value->sequence.min, value->sequence.max);
-        break;
         if (rule->word)
             fprintf(file, "%s or ", rule->word);
+        fprintf(file, "a list [...] of %u to %u values", value->sequence.min, value->sequence.max);
+        break;
     default:
         fputs("a mapping { key: value }", file);
     }

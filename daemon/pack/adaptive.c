@@ -7,14 +7,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/grow.h"
 #include "pack/grouping.h"
-#include "pack/least.h"
 #include "pack/longest_first.h"
 #include "pack/lookahead.h"
 #include "pack/pieces.h"
+#include "pack/placement.h"
 #include "pack/policies.h"
 #include "pack/promise.h"
 #include "pack/release.h"
@@ -43,10 +42,7 @@ struct adaptive {
     bool *take, *must;
     size_t outlier_capacity, forced_capacity, take_capacity, must_capacity;
     struct pieces now; /* what is to be placed in this step, in this order */
-    struct least work; /* of each micro-batch */
-    uint32_t *tokens;  /* of each micro-batch */
-    uint32_t *groups;  /* micro-batch of each of `now` */
-    size_t group_capacity;
+    struct placement placement;
     struct longest_first sort;
 };
 
@@ -66,14 +62,12 @@ static void adaptive_close(void *state)
     pieces_fini(&adaptive->now);
     release_fini(&adaptive->release);
     lookahead_fini(&adaptive->lookahead);
-    least_fini(&adaptive->work);
+    placement_fini(&adaptive->placement);
     longest_first_fini(&adaptive->sort);
     free(adaptive->outliers);
     free(adaptive->forced);
     free(adaptive->take);
     free(adaptive->must);
-    free(adaptive->tokens);
-    free(adaptive->groups);
     free(adaptive);
 }
 
@@ -101,11 +95,10 @@ static int adaptive_open(const struct pack_shape *shape, const struct pack_optio
     adaptive->shape = *shape;
     adaptive->outlier_tokens = shape->window / OUTLIER_FRACTION + 1;
     promise_init(&adaptive->promise, shape, options->max_delay);
-    adaptive->tokens = calloc(shape->microbatches, sizeof *adaptive->tokens);
     uint32_t balance = (uint32_t)lround(options->balance * RELEASE_BALANCE);
     status = release_init(&adaptive->release, shape, balance, err);
-    if (status == 0 && (!adaptive->tokens || !least_init(&adaptive->work, shape->microbatches)))
-        status = error_memory(err, "opening the packer");
+    if (status == 0)
+        status = placement_init(&adaptive->placement, shape, err);
     if (status) {
         adaptive_close(adaptive);
         return status;
@@ -330,45 +323,12 @@ static int line_up(struct adaptive *adaptive, struct error *err)
     return sort_from(adaptive, urgent, err);
 }
 
-/* The micro-batch of least work among those with room, or GROUP_NONE. */
-static uint32_t lightest_with_room(const struct adaptive *adaptive, uint32_t length)
-{
-    uint32_t least = least_index(&adaptive->work), best = GROUP_NONE;
-    if (adaptive->tokens[least] + length <= adaptive->shape.max_tokens)
-        return least;
-    for (uint32_t m = 0; m < adaptive->shape.microbatches; m++)
-        if (adaptive->tokens[m] + length <= adaptive->shape.max_tokens &&
-            (best == GROUP_NONE ||
-             least_key(&adaptive->work, m) < least_key(&adaptive->work, best)))
-            best = m;
-    return best;
-}
-
-static int place_all(struct adaptive *adaptive, struct error *err)
-{
-    uint32_t n = adaptive->shape.microbatches;
-    if (!grow(adaptive->groups, &adaptive->group_capacity, adaptive->now.count))
-        return error_memory(err, "packing");
-    least_reset(&adaptive->work, n);
-    memset(adaptive->tokens, 0, n * sizeof *adaptive->tokens);
-    for (size_t i = 0; i < adaptive->now.count; i++) {
-        uint32_t length = pieces_first(&adaptive->now)[i].length;
-        uint32_t m = lightest_with_room(adaptive, length);
-        adaptive->groups[i] = m;
-        if (m == GROUP_NONE)
-            continue;
-        least_add(&adaptive->work, m, cost_piece(&adaptive->shape.cost, length));
-        adaptive->tokens[m] += length;
-    }
-    return 0;
-}
-
 /* What found no room waits on: outliers in the pool, small pieces as left over. */
 static int keep_unplaced(struct adaptive *adaptive, struct error *err)
 {
     for (size_t i = 0; i < adaptive->now.count; i++) {
         const struct piece *piece = &pieces_first(&adaptive->now)[i];
-        if (adaptive->groups[i] != GROUP_NONE)
+        if (adaptive->placement.groups[i] != GROUP_NONE)
             continue;
         bool outlier = piece->length >= adaptive->outlier_tokens;
         int status = pieces_push(outlier ? &adaptive->pool : &adaptive->left, piece, err);
@@ -385,10 +345,11 @@ static int adaptive_pack(void *state, bool draining, struct packing *ret_packing
     if (status == 0)
         status = line_up(adaptive, err);
     if (status == 0)
-        status = place_all(adaptive, err);
+        status = place_pieces(&adaptive->placement, pieces_first(&adaptive->now),
+                              adaptive->now.count, err);
     if (status == 0)
-        status = group_pieces(&adaptive->shape, pieces_first(&adaptive->now), adaptive->groups,
-                              adaptive->now.count, ret_packing, err);
+        status = group_pieces(&adaptive->shape, pieces_first(&adaptive->now),
+                              adaptive->placement.groups, adaptive->now.count, ret_packing, err);
     return status ? status : keep_unplaced(adaptive, err);
 }
 

@@ -47,9 +47,9 @@ void least_reset(struct least *least, uint32_t count)
         play(least, node);
 }
 
-void least_add(struct least *least, uint32_t index, uint64_t amount)
+void least_set(struct least *least, uint32_t index, uint64_t key)
 {
-    least->keys[index] += amount;
+    least->keys[index] = key;
     for (uint32_t node = (least->leaves + index) / 2; node > 0; node /= 2)
         play(least, node);
 }

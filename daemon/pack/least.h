@@ -28,7 +28,12 @@ static inline uint64_t least_key(const struct least *least, uint32_t index)
     return least->keys[index];
 }
 
-/* Adds to one key: O(log N). */
-void least_add(struct least *least, uint32_t index, uint64_t amount);
+/* Gives one key another value: O(log N). */
+void least_set(struct least *least, uint32_t index, uint64_t key);
+
+static inline void least_add(struct least *least, uint32_t index, uint64_t amount)
+{
+    least_set(least, index, least->keys[index] + amount);
+}
 
 #endif

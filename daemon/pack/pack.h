@@ -28,6 +28,8 @@ struct pack_options {
     bool auto_thresholds; /* they are chosen when the planner opens (plan/auto_thresholds.h) */
     uint32_t max_waiting_steps; /* intake pauses while more global batches than this wait, and
                                    `fixed-greedy` puts pieces first that waited that many windows */
+    double balance;     /* `adaptive`: 0 least delay .. 1 best balance, in steps of a thousandth */
+    uint32_t max_delay; /* `adaptive`: no piece is served more steps after it arrived */
     uint64_t solver_nodes;   /* `fixed-solver`: search ends after this many nodes a window, >= 1 */
     uint32_t solver_time_ms; /* `fixed-solver`: packing fails when a program takes longer */
 };
@@ -84,6 +86,16 @@ struct pack_policy {
 
     /* Takes one piece, in stream order. EX_OSERR when out of memory. */
     int (*offer)(void *state, const struct piece *piece, struct error *err);
+
+    /*
+     * Tokens of the stream beyond its intake whose lengths the policy wants to know before it
+     * packs, and how it is told: the lengths of the pieces that follow, in stream order, fewer near
+     * the end of data; `step` is the one packed next. They are not the policy's to serve, and what
+     * it makes of them must follow from them alone. Both NULL: none.
+     */
+    uint64_t (*foresight)(const void *state);
+    int (*foresee)(void *state, uint64_t step, const uint32_t *lengths, size_t count,
+                   struct error *err);
 
     /*
      * Packs the next step. `draining` says that the stream has ended: every waiting piece is

@@ -9,7 +9,7 @@ const struct pack_policy *const pack_policies[] = {
     &pack_fixed_solver,
 #endif
     &pack_wlb, /* the default */
-    NULL,
+    &pack_adaptive,     NULL,
 };
 
 const struct pack_policy *pack_policy_find(const char *name)

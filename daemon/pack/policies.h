@@ -4,6 +4,7 @@
 
 #include "pack/pack.h"
 
+extern const struct pack_policy pack_adaptive;     /* adaptive.c */
 extern const struct pack_policy pack_plain;        /* plain.c */
 extern const struct pack_policy pack_fixed_greedy; /* fixed_greedy.c */
 extern const struct pack_policy pack_fixed_solver; /* fixed_solver.c, where a solver is */

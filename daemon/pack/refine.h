@@ -1,0 +1,40 @@
+/*
+ * Bounded local search on a placed step: the heaviest micro-batch gives a long piece to a light one
+ * and takes short ones for it, as many as the light one's tokens ask for. For the same tokens long
+ * pieces are more work, so this levels even micro-batches that are full.
+ * One thread at a time for one struct refine. Pure.
+ */
+#ifndef BALLAST_PACK_REFINE_H
+#define BALLAST_PACK_REFINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "pack/pack.h"
+
+/* Working memory. Zero-initialise, refine_fini at the end. */
+struct refine {
+    uint32_t *long_ones, *short_ones; /* pieces of two micro-batches, the shortest first */
+    size_t long_capacity, short_capacity;
+};
+
+void refine_fini(struct refine *refine);
+
+/* A step as it was placed; piece i lies in groups[i], or nowhere (GROUP_NONE). */
+struct placed {
+    const struct pack_shape *shape;
+    const struct piece *pieces;
+    size_t count;
+    uint32_t *groups;
+    workload *work;   /* of each micro-batch */
+    uint32_t *tokens; /* of each micro-batch */
+};
+
+/*
+ * Lowers the largest workload while an exchange does so, at most 2 x N times. No cap is broken, no
+ * piece loses its place. EX_OSERR when out of memory, the step still being whole.
+ */
+int refine_placed(struct refine *refine, struct placed *placed, struct error *err);
+
+#endif
