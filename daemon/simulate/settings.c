@@ -107,6 +107,7 @@ struct config setting_apply(const struct config *config, struct setting *setting
     struct config with = *config;
     with.packing.policy = (char *)setting->policy;
     with.packing.window = 1;
+    with.packing.balance = setting->balance;
     with.sharding.strategy = setting->sharding;
     with.max_sequence_length = setting->max_sequence_length;
     if (setting->threshold_count) {
