@@ -111,6 +111,7 @@ struct config setting_apply(const struct config *config, struct setting *setting
     with.sharding.strategy = setting->sharding;
     with.max_sequence_length = setting->max_sequence_length;
     if (setting->threshold_count) {
+        with.packing.auto_thresholds = false;
         with.packing.outlier_thresholds = setting->thresholds;
         with.packing.outlier_threshold_count = setting->threshold_count;
     }

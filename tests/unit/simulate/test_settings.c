@@ -74,6 +74,7 @@ Test(settings, apply_changes_what_the_setting_says)
     struct config config = config_of(1600, 3200);
     config.packing.outlier_thresholds = own;
     config.packing.outlier_threshold_count = 1;
+    config.packing.auto_thresholds = true;
     struct setting setting = { .policy = "wlb",
                                .sharding = CP_PER_DOCUMENT,
                                .max_sequence_length = 2000,
@@ -83,6 +84,7 @@ Test(settings, apply_changes_what_the_setting_says)
     cr_assert_str_eq(with.packing.policy, "wlb");
     cr_assert_eq(with.packing.outlier_threshold_count, 2);
     cr_assert_eq(with.packing.outlier_thresholds[1], 800);
+    cr_assert_not(with.packing.auto_thresholds);
     cr_assert_eq(with.packing.max_delay, 9);
     cr_assert_eq(with.packing.window, 1);
     cr_assert_eq(with.sharding.strategy, CP_PER_DOCUMENT);
@@ -92,6 +94,7 @@ Test(settings, apply_changes_what_the_setting_says)
     with = setting_apply(&config, &balanced);
     cr_assert_float_eq(with.packing.balance, 0.25, 0);
     cr_assert_eq(with.packing.outlier_thresholds, own);
+    cr_assert(with.packing.auto_thresholds);
 }
 
 Test(settings, names)
