@@ -179,7 +179,7 @@ static size_t pick_best(const struct release *release, struct choice *best)
     for (size_t i = 0; i < release->choice_count; i++) {
         struct choice choice = release->choices[i];
         size_t at = count;
-        while (at > 0 && choice.value > best[at - 1].value)
+        while (at > 0 && choice_better(&choice, &best[at - 1]))
             at--;
         if (at == LOOKAHEAD_CHOICES)
             continue;
@@ -203,7 +203,7 @@ int lookahead_choose(struct lookahead *lookahead, struct release *release,
         return status;
     size_t choices = pick_best(release, best), winner = 0;
     int64_t least = INT64_MAX;
-    for (size_t i = 0; i < choices; i++) {
+    for (size_t i = 0; i < choices && best[i].tokens == best[0].tokens; i++) {
         int64_t cost;
         status = play(lookahead, release, pool, count, &best[i], step, least, &cost, err);
         if (status)

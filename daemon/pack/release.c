@@ -180,6 +180,15 @@ static void add_up(void *context, size_t index)
     filling->waiting += waiting_of(&filling->pool[index], filling->step);
 }
 
+static uint64_t counted_tokens(const struct release *release, struct liquid liquid)
+{
+    uint32_t n = release->shape.microbatches;
+    uint64_t least = (uint64_t)release->shape.window * n / RELEASE_LEAST, tokens = liquid.tokens;
+    for (uint32_t m = 0; m < n; m++)
+        tokens += release->tokens[m];
+    return tokens < least ? tokens : least;
+}
+
 static struct choice weigh(struct release *release, const struct outlier *pool, size_t count,
                            size_t first, struct liquid liquid, uint32_t step)
 {
@@ -195,7 +204,16 @@ static struct choice weigh(struct release *release, const struct outlier *pool, 
     int64_t cost = price(release, whole > used ? whole - used : 0);
     if (left) /* liquid left over waits for a step, as tokens do */
         cost += (int64_t)((wide)left * liquid.tokens / liquid.work * RELEASE_UNIT);
-    return (struct choice){ first, level, cost, filling.waiting - cost };
+    return (struct choice){ .first = first,
+                            .level = level,
+                            .cost = cost,
+                            .value = filling.waiting - cost,
+                            .tokens = counted_tokens(release, liquid) };
+}
+
+bool choice_better(const struct choice *a, const struct choice *b)
+{
+    return a->tokens != b->tokens ? a->tokens > b->tokens : a->value > b->value;
 }
 
 int release_consider(struct release *release, const struct outlier *pool, size_t count,
@@ -213,7 +231,7 @@ int release_consider(struct release *release, const struct outlier *pool, size_t
             tried = pool[first].length;
         struct choice choice = weigh(release, pool, count, first, liquid, step);
         release->choices[release->choice_count++] = choice;
-        if (choice.value > release->choices[best].value)
+        if (choice_better(&choice, &release->choices[best]))
             best = release->choice_count - 1;
     }
     *ret_best = best;

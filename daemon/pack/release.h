@@ -25,6 +25,9 @@
 #define RELEASE_UNIT 1024    /* of values and costs, in a token-step */
 #define RELEASE_BALANCE 1000 /* of `balance`, in 1 */
 
+/* A step should hold a quarter of a global batch, whatever that costs: optimizer steps are dear. */
+#define RELEASE_LEAST 4
+
 /* An outlier as the choice sees it. Pools are sorted longest first. */
 struct outlier {
     workload work;
@@ -39,11 +42,15 @@ struct liquid {
 };
 
 struct choice {
-    size_t first;   /* index of the longest released one; the pool's count: none */
-    workload level; /* what a micro-batch may hold of outliers */
-    int64_t cost;   /* of waste, and of liquid that finds no room */
-    int64_t value;  /* waiting that ends, less the cost */
+    size_t first;    /* index of the longest released one; the pool's count: none */
+    workload level;  /* what a micro-batch may hold of outliers */
+    int64_t cost;    /* of waste, and of liquid that finds no room */
+    int64_t value;   /* waiting that ends, less the cost */
+    uint64_t tokens; /* of the step, as far as it is no proper one: up to RELEASE_LEAST of it */
 };
+
+/* Is a to be preferred? A fuller step up to the least; then the higher value. */
+bool choice_better(const struct choice *a, const struct choice *b);
 
 struct release {
     struct pack_shape shape;

@@ -29,7 +29,7 @@ static const char *pick(struct draw *from, const char *const *names, uint32_t co
 
 static void random_yaml(struct draw *from, char yaml[MOST_YAML])
 {
-    static const char *const policies[] = { "plain", "fixed-greedy", "wlb", "wlb" };
+    static const char *const policies[] = { "plain", "fixed-greedy", "wlb", "adaptive" };
     static const char *const strategies[] = { "per-sequence", "per-document", "adaptive",
                                               "hybrid" };
     static const char *const longs[] = { "split", "split", "truncate", "drop" };
@@ -45,12 +45,13 @@ static void random_yaml(struct draw *from, char yaml[MOST_YAML])
     snprintf(yaml, MOST_YAML,
              "seed: %u\ncontext_window: %u\nmax_sequence_length: %u\nlong_documents: %s\n"
              "last_step: %s\nparallel: { dp: %u, cp: %u, microbatches: %u }\n"
-             "packing: { policy: %s, window: %u, outlier_thresholds: %s, max_waiting_steps: %u }\n"
+             "packing: { policy: %s, window: %u, outlier_thresholds: %s, max_waiting_steps: %u,\n"
+             "  balance: 0.%u, max_delay: %u }\n"
              "sharding: { strategy: %s, tile: %u, pad_to_multiple: %u }\n",
              draw(from, 0, 1000), window, most, pick(from, longs, 4), pick(from, lasts, 3),
              draw(from, 1, 3), draw(from, 1, 6), draw(from, 1, 5), pick(from, policies, 4),
-             draw(from, 1, 4), thresholds, draw(from, 3, 9), pick(from, strategies, 4),
-             1u << draw(from, 0, 8), draw(from, 1, 9));
+             draw(from, 1, 4), thresholds, draw(from, 3, 9), draw(from, 0, 9), draw(from, 1, 20),
+             pick(from, strategies, 4), 1u << draw(from, 0, 8), draw(from, 1, 9));
 }
 
 static struct length_job random_job(struct draw *from, uint32_t **ret_lengths, uint32_t epochs,
@@ -125,7 +126,8 @@ static void check_microbatch(const struct step_plan *plan, uint32_t index,
                              const struct config *config)
 {
     const struct plan_microbatch *microbatch = &plan->microbatches[index];
-    bool fixed = strcmp(config->packing.policy, "wlb") != 0;
+    const char *policy = config->packing.policy;
+    bool fixed = strcmp(policy, "plain") == 0 || strcmp(policy, "fixed-greedy") == 0;
     uint32_t tokens = 0, ranks = 0;
     for (uint32_t i = 0; i < microbatch->piece_count; i++)
         tokens += plan->pieces[microbatch->first_piece + i].length;
@@ -143,8 +145,9 @@ static void check_microbatch(const struct step_plan *plan, uint32_t index,
 }
 
 /* Plans to the end; returns how many steps there were. */
-static uint64_t run_to_end(const struct length_job *job, struct ledger *ledger)
+static uint64_t run_to_end(const struct length_job *job, struct ledger *ledger, const char *yaml)
 {
+    bool promised = strcmp(job->config->packing.policy, "adaptive") == 0;
     struct planner *planner;
     struct step_plan plan = { 0 };
     struct error err = { 0 };
@@ -154,6 +157,9 @@ static uint64_t run_to_end(const struct length_job *job, struct ledger *ledger)
         cr_assert_gt(plan.tokens, 0, "a step is never empty");
         for (size_t i = 0; i < plan.piece_count; i++) {
             cr_assert_leq(plan.pieces[i].arrived, plan.step);
+            if (promised)
+                cr_assert_leq(plan.step - plan.pieces[i].arrived, job->config->packing.max_delay,
+                              "max_delay is a promise:\n%s", yaml);
             ledger_serve(ledger, &plan.pieces[i]);
         }
         for (uint32_t m = 0; m < plan.microbatch_count; m++)
@@ -183,7 +189,7 @@ Test(property_plan, conservation_and_caps, .timeout = 100)
         uint32_t *lengths;
         struct length_job job = random_job(&from, &lengths, 1, yaml);
         struct ledger ledger = ledger_new(job.corpus);
-        run_to_end(&job, &ledger);
+        run_to_end(&job, &ledger, yaml);
         ledger_free(&ledger);
         length_job_close(&job);
         free(lengths);
