@@ -84,7 +84,8 @@ Test(config_overrides, errors_of_values_name_the_override)
                                    "found \"-1\", expected a number from 1e-06 to 1e+09");
     check("packing.polcy=wlb", "job.yaml, --set packing.polcy=\"wlb\": packing: unknown key "
                                "\"polcy\", expected one of policy, window, outlier_thresholds, "
-                               "max_waiting_steps, solver_nodes and solver_time_ms");
+                               "max_waiting_steps, balance, max_delay, solver_nodes and "
+                               "solver_time_ms");
     check("packing=wlb", "job.yaml, --set packing=\"wlb\": packing: found \"wlb\", expected a "
                          "mapping { key: value }");
     check("cost={}", "job.yaml, --set cost=\"{}\": cost: found none of crossover_tokens, model "

@@ -89,9 +89,10 @@ Test(config_refusals, keys)
         { SMALLEST "seed: 3\nserve:\n  steps_ahead: 3\n  http: x\n",
           "job.yaml:9: serve: unknown key \"http\", expected one of endpoint, admin, steps_ahead, "
           "gather_threads, cache_bytes, max_message_bytes and max_clients" },
-        { SMALLEST "packing: { max_delay: 16 }\n",
-          "job.yaml:6: packing: unknown key \"max_delay\", expected one of policy, window, "
-          "outlier_thresholds, max_waiting_steps, solver_nodes and solver_time_ms" },
+        { SMALLEST "packing: { delay: 16 }\n",
+          "job.yaml:6: packing: unknown key \"delay\", expected one of policy, window, "
+          "outlier_thresholds, max_waiting_steps, balance, max_delay, solver_nodes and "
+          "solver_time_ms" },
         { SMALLEST "observe:\n  logs: text\n",
           "job.yaml:7: observe: unknown key \"logs\", expected one of log" },
         { SMALLEST "parallel: { dp: 1, ep: 2 }\n",
