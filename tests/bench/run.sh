@@ -12,7 +12,7 @@ usage: tests/bench/run.sh [OPTION...] [BENCHMARK...]
   --quick       tiny sizes: shows that everything works, measures nothing
   --help        this text
 
-Benchmarks: packing planning cp_sharding stream memory (default: all).
+Benchmarks: packing planning cp_sharding solver stream memory (default: all).
 README.md says what each figure is.
 TEXT
 }
@@ -51,7 +51,7 @@ if [ -x "$root/.venv/bin/python" ]; then
     python=$root/.venv/bin/python
 fi
 
-[ $# -gt 0 ] || set -- packing planning cp_sharding stream memory
+[ $# -gt 0 ] || set -- packing planning cp_sharding solver stream memory
 printf '%s, %s cores, load %s\n' "$(uname -srm)" "$(nproc)" "$(cut -d' ' -f1 /proc/loadavg)"
 missed=0
 for name; do
