@@ -140,7 +140,7 @@ static int take_linear(const char *name, const struct table_row *row, struct cos
 static int choose(const char *name, const struct table_rows *rows, uint32_t tp, uint32_t cp,
                   struct cost_table *table, struct error *err)
 {
-    size_t attention, linear;
+    size_t attention = 0, linear = 0;
     size_t count = find_rows(rows, TABLE_ATTENTION, tp, cp, &attention);
     if (!count || !find_rows(rows, TABLE_LINEAR, tp, cp, &linear)) {
         table->cp = 1;
