@@ -284,6 +284,41 @@ def test_plan_ends_with_the_data(small_corpus, workplace):
                 f"{summary['steps']} steps\n")
 
 
+def test_plan_shows_how_thresholds_were_chosen(job):
+    arguments = ["--config", job, "--set", "packing={policy: wlb, outlier_thresholds: auto}"]
+    code, out, err = ctl("plan", *arguments, "--summary", "--json")
+    assert (code, err) == (0, "")
+    told = json.loads(out)
+    candidates = told["outlier_thresholds"]["candidates"]
+    assert len(candidates) > 3
+    assert [c["score"] for c in candidates] == sorted(c["score"] for c in candidates)
+    for candidate in candidates:
+        expected = candidate["makespan_ratio"] - 1 + candidate["delay"] / 10
+        assert candidate["score"] == pytest.approx(expected, abs=2e-6)
+    code, out, err = ctl("plan", *arguments, "--summary")
+    assert (code, err) == (0, "")
+    assert f"auto chose the first of {len(candidates)} candidates" in out
+    chosen = candidates[0]["thresholds"]
+    given = harness.plan(job, 3, "--set",
+                         f"packing={{policy: wlb, outlier_thresholds: {chosen}}}")
+    assert harness.plan(job, 3, *arguments[2:]) == given
+
+
+def test_the_solver_plans_but_is_not_served(job):
+    setting = "packing={policy: fixed-solver, window: 2}"
+    code, out, err = ctl("plan", "--config", job, "--set", setting, "--summary", "--json")
+    if code == 78:  # a build without the solver says what it lacks
+        assert "libglpk-dev" in err
+        return
+    assert (code, err) == (0, "")
+    facts = json.loads(out)["packing"]
+    assert facts["windows"] == 5 and 0 <= facts["gap_mean"] <= facts["gap_max"]
+    code, out, err = ctl("plan", "--config", job, "--set", setting, "--summary")
+    assert code == 0 and "\nfixed-solver     windows 5, gap_mean " in out
+    done = harness.run([harness.program("ballastd"), "--config", str(job), "--set", setting])
+    assert done.returncode == 78 and b"is for studies and is not served" in done.stderr
+
+
 def test_configuration_errors(job, tmp_path):
     code, out, err = ctl("plan", "--config", tmp_path / "absent.yaml")
     assert (code, out) == (66, "") and "absent.yaml" in err
