@@ -44,6 +44,7 @@ const struct key_rule key_rules[] = {
     { .path = "packing.outlier_thresholds", .word = "auto" },
     { .path = "packing.outlier_thresholds[]", .min = 1, .max = UINT64_C(1) << 28 },
     { .path = "packing.max_waiting_steps", .min = 1, .max = 65536, .standard = "16" },
+    { .path = "packing.objective", .standard = "max-microbatch" },
     { .path = "packing.balance", .most = 1, .standard = "0.5" },
     { .path = "packing.max_delay", .min = 1, .max = PROMISE_MOST_DELAY, .standard = "32" },
     { .path = "packing.solver_nodes", .min = 1, .max = 1000000000, .standard = "2000" },

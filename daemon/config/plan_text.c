@@ -48,8 +48,9 @@ static void write_sources(FILE *file, const struct config *config)
     }
 }
 
-static void write_packing(FILE *file, const struct pack_options *packing)
+static void write_packing(FILE *file, const struct config *config)
 {
+    const struct pack_options *packing = &config->packing;
     fprintf(file, "packing policy=%s window=%" PRIu32 " max_waiting_steps=%" PRIu32 " thresholds=",
             packing->policy, packing->window, packing->max_waiting_steps);
     if (packing->auto_thresholds && packing->outlier_threshold_count == 0)
@@ -60,6 +61,8 @@ static void write_packing(FILE *file, const struct pack_options *packing)
     if (strcmp(packing->policy, "adaptive") == 0)
         fprintf(file, "adaptive balance=%.3f max_delay=%" PRIu32 "\n", packing->balance,
                 packing->max_delay);
+    if (strcmp(packing->policy, "adaptive") == 0 && packing->objective == PACK_STEP_TIME)
+        fprintf(file, "objective step-time pp=%" PRIu32 "\n", config->parallel.pp);
     const struct pack_policy *policy = pack_policy_find(packing->policy);
     if (policy && policy->depends_on)
         fprintf(file, "solver library=%s nodes=%" PRIu64 "\n", policy->depends_on(),
@@ -94,7 +97,7 @@ static void write_plan(FILE *file, const struct config *config)
             config->context_window, config->max_sequence_length);
     fprintf(file, "long_documents=%s\nlast_step=%s\n", long_documents_text(config->long_documents),
             config->last_step == LAST_STEP_SERVE ? "serve" : "drop");
-    write_packing(file, &config->packing);
+    write_packing(file, config);
     fprintf(file, "sharding strategy=%s tile=%" PRIu32 " pad_to_multiple=%" PRIu32 "\n",
             cp_strategy_name(config->sharding.strategy), config->sharding.tile,
             config->sharding.pad_to_multiple);

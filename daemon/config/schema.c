@@ -33,6 +33,11 @@ static const cyaml_strval_t long_documents_names[] = {
     { "drop", LONG_DROP },
 };
 
+static const cyaml_strval_t objective_names[] = {
+    { "max-microbatch", PACK_MAX_MICROBATCH },
+    { "step-time", PACK_STEP_TIME },
+};
+
 static const cyaml_strval_t last_step_names[] = {
     { "serve", LAST_STEP_SERVE },
     { "drop", LAST_STEP_DROP },
@@ -86,6 +91,7 @@ static const cyaml_schema_field_t packing_fields[] = {
                                PACK_MAX_THRESHOLDS),
     CYAML_FIELD_UINT("max_waiting_steps", CYAML_FLAG_DEFAULT, struct pack_options,
                      max_waiting_steps),
+    FIELD_ENUM("objective", STRICT, struct pack_options, objective, objective_names),
     CYAML_FIELD_FLOAT("balance", CYAML_FLAG_DEFAULT, struct pack_options, balance),
     CYAML_FIELD_UINT("max_delay", CYAML_FLAG_DEFAULT, struct pack_options, max_delay),
     CYAML_FIELD_UINT("solver_nodes", CYAML_FLAG_DEFAULT, struct pack_options, solver_nodes),

@@ -1,8 +1,10 @@
 /*
  * `adaptive`, ours: no thresholds to tune. Outliers wait in one pool; each step releases those that
  * together fill all micro-batches to one level (pack/release.h), chosen with foresight
- * (pack/lookahead.h); small pieces never wait. `balance` moves along the trade-off from least delay
- * (0) to best balance (1); `max_delay` is a promise (pack/promise.h).
+ * (pack/lookahead.h); small pieces never wait. With `objective: step-time` replicas are filled to a
+ * level instead, and their micro-batches put in order for the pipeline (pack/replicas.h). `balance`
+ * moves along the trade-off from least delay (0) to best balance (1); `max_delay` is a promise
+ * (pack/promise.h).
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,6 +19,7 @@
 #include "pack/policies.h"
 #include "pack/promise.h"
 #include "pack/release.h"
+#include "pack/replicas.h"
 
 /* A piece of at least S / 16 tokens may wait: shorter ones balance a step, they do not upset it. */
 #define OUTLIER_FRACTION 16
@@ -93,12 +96,14 @@ static int adaptive_open(const struct pack_shape *shape, const struct pack_optio
     if (!adaptive)
         return error_memory(err, "opening the packer");
     adaptive->shape = *shape;
+    if (options->objective == PACK_MAX_MICROBATCH || shape->replicas == 0)
+        adaptive->shape.replicas = shape->microbatches;
     adaptive->outlier_tokens = shape->window / OUTLIER_FRACTION + 1;
     promise_init(&adaptive->promise, shape, options->max_delay);
     uint32_t balance = (uint32_t)lround(options->balance * RELEASE_BALANCE);
-    status = release_init(&adaptive->release, shape, balance, err);
+    status = release_init(&adaptive->release, &adaptive->shape, balance, err);
     if (status == 0)
-        status = placement_init(&adaptive->placement, shape, err);
+        status = placement_init(&adaptive->placement, &adaptive->shape, err);
     if (status) {
         adaptive_close(adaptive);
         return status;
@@ -350,7 +355,11 @@ static int adaptive_pack(void *state, bool draining, struct packing *ret_packing
     if (status == 0)
         status = group_pieces(&adaptive->shape, pieces_first(&adaptive->now),
                               adaptive->placement.groups, adaptive->now.count, ret_packing, err);
-    return status ? status : keep_unplaced(adaptive, err);
+    if (status == 0)
+        status = keep_unplaced(adaptive, err);
+    if (status == 0 && adaptive->shape.replicas < adaptive->shape.microbatches)
+        status = order_replicas(&adaptive->shape, ret_packing, err);
+    return status;
 }
 
 /* ---- what waits ---- */

@@ -19,6 +19,11 @@
 
 #define PACK_MAX_THRESHOLDS 16
 
+enum pack_objective {
+    PACK_MAX_MICROBATCH, /* the step's largest micro-batch */
+    PACK_STEP_TIME,      /* the pipeline of the slowest replica */
+};
+
 /* What the configuration says under `packing`. */
 struct pack_options {
     char *policy;                 /* name of a policy */
@@ -26,8 +31,9 @@ struct pack_options {
     uint64_t *outlier_thresholds; /* `wlb`: tokens, rising, at most PACK_MAX_THRESHOLDS */
     unsigned outlier_threshold_count;
     bool auto_thresholds; /* they are chosen when the planner opens (plan/auto_thresholds.h) */
-    uint32_t max_waiting_steps; /* intake pauses while more global batches than this wait, and
-                                   `fixed-greedy` puts pieces first that waited that many windows */
+    uint32_t max_waiting_steps;    /* intake pauses while more global batches than this wait, and
+                                      `fixed-greedy` puts pieces first that waited that many windows */
+    enum pack_objective objective; /* `adaptive`: what is to be short */
     double balance;     /* `adaptive`: 0 least delay .. 1 best balance, in steps of a thousandth */
     uint32_t max_delay; /* `adaptive`: no piece is served more steps after it arrived */
     uint64_t solver_nodes;   /* `fixed-solver`: search ends after this many nodes a window, >= 1 */
@@ -39,6 +45,8 @@ struct pack_shape {
     uint32_t microbatches; /* N, over all DP replicas */
     uint32_t window;       /* S: nominal tokens of a micro-batch */
     uint32_t max_tokens;   /* S_max >= S: most tokens of a micro-batch */
+    uint32_t replicas;     /* dp: N / dp neighbours form a replica; 0 and N: each for itself */
+    uint32_t stages;       /* pp: pipeline stages that a replica's micro-batches go through */
     struct cost_model cost;
 };
 

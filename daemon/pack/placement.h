@@ -1,6 +1,7 @@
 /*
  * Which micro-batch each piece of a step goes to: in the order given, longest first within each
- * part, into the lightest micro-batch that has room; then a bounded local search (pack/refine.h).
+ * part, into the lightest micro-batch that has room, of the lightest replica where replicas are to
+ * be level; then, where each micro-batch is for itself, a bounded local search (pack/refine.h).
  * What finds no room is left out. One thread at a time for one struct placement. Pure.
  */
 #ifndef BALLAST_PACK_PLACEMENT_H
@@ -16,10 +17,11 @@
 
 struct placement {
     struct pack_shape shape;
-    struct least work; /* of each micro-batch, while placing */
-    workload *works;   /* of each micro-batch, afterwards */
-    uint32_t *tokens;  /* of each micro-batch */
-    uint32_t *groups;  /* micro-batch of each piece, or GROUP_NONE */
+    uint32_t replica_size; /* micro-batches of a replica; 1: each for itself */
+    struct least work;     /* of each replica, while placing */
+    workload *works;       /* of each micro-batch, afterwards */
+    uint32_t *tokens;      /* of each micro-batch */
+    uint32_t *groups;      /* micro-batch of each piece, or GROUP_NONE */
     size_t group_capacity;
     struct refine refine;
 };

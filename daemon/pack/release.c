@@ -28,9 +28,15 @@ static uint64_t price_of(uint32_t balance)
 int release_init(struct release *release, const struct pack_shape *shape, uint32_t balance,
                  struct error *err)
 {
-    *release = (struct release){ .shape = *shape, .price = price_of(balance) };
-    release->tokens = calloc(shape->microbatches, sizeof *release->tokens);
-    if (!release->tokens || !least_init(&release->work, shape->microbatches)) {
+    uint32_t bins = shape->replicas ? shape->replicas : shape->microbatches;
+    uint32_t size = shape->microbatches / bins;
+    *release = (struct release){ .shape = *shape,
+                                 .price = price_of(balance),
+                                 .bins = bins,
+                                 .size = size,
+                                 .bin_tokens = (uint64_t)size * shape->max_tokens };
+    release->tokens = calloc(bins, sizeof *release->tokens);
+    if (!release->tokens || !least_init(&release->work, bins)) {
         release_fini(release);
         return error_memory(err, "opening the packer");
     }
@@ -51,23 +57,23 @@ static int64_t waiting_of(const struct outlier *outlier, uint32_t step)
            ((int64_t)(step - outlier->arrived) * RELEASE_UNIT + FRESH_AGE);
 }
 
-static void put(struct release *release, uint32_t microbatch, const struct outlier *outlier)
+static void put(struct release *release, uint32_t bin, const struct outlier *outlier)
 {
-    least_add(&release->work, microbatch, outlier->work);
-    release->tokens[microbatch] += outlier->length;
+    least_add(&release->work, bin, outlier->work);
+    release->tokens[bin] += outlier->length;
 }
 
-/* Empty micro-batches but for what is forced; returns its work. */
+/* Empty bins but for what is forced; returns its work. */
 static workload begin(struct release *release)
 {
     workload work = 0;
-    uint32_t n = release->shape.microbatches;
+    uint32_t n = release->bins;
     least_reset(&release->work, n);
     memset(release->tokens, 0, n * sizeof *release->tokens);
     for (size_t i = 0; i < release->forced_count; i++) {
         const struct outlier *outlier = &release->forced[i];
         uint32_t m = least_index(&release->work);
-        if (release->tokens[m] + outlier->length <= release->shape.max_tokens)
+        if (release->tokens[m] + outlier->length <= release->bin_tokens)
             put(release, m, outlier);
         work += outlier->work;
     }
@@ -75,7 +81,7 @@ static workload begin(struct release *release)
 }
 
 /*
- * Fills the micro-batches with pool[first ..] under `level`, each into the one of least work.
+ * Fills the bins with pool[first ..] under `level`, each into the one of least work.
  * Calls `placed` for each that goes.
  */
 static void fill(struct release *release, const struct outlier *pool, size_t count, size_t first,
@@ -87,32 +93,32 @@ static void fill(struct release *release, const struct outlier *pool, size_t cou
         if (work + pool[count - 1].work > level)
             return; /* not even the shortest fits any more */
         if (work + pool[i].work > level ||
-            release->tokens[m] + pool[i].length > release->shape.max_tokens)
+            release->tokens[m] + pool[i].length > release->bin_tokens)
             continue;
         put(release, m, &pool[i]);
         placed(context, i);
     }
 }
 
-/* The liquid that goes in below `level`; each micro-batch takes what its tokens leave room for. */
+/* The liquid that goes in below `level`; each bin takes what its tokens leave room for. */
 static workload pour(const struct release *release, workload level, workload density)
 {
     workload poured = 0;
-    for (uint32_t m = 0; m < release->shape.microbatches; m++) {
+    for (uint32_t m = 0; m < release->bins; m++) {
         workload work = least_key(&release->work, m);
-        workload room = (workload)(release->shape.max_tokens - release->tokens[m]) * density;
+        workload room = (workload)(release->bin_tokens - release->tokens[m]) * density;
         if (level > work)
             poured += level - work < room ? level - work : room;
     }
     return poured;
 }
 
-/* The highest level that any micro-batch can reach with liquid. */
+/* The highest level that any bin can reach with liquid. */
 static workload highest(const struct release *release, workload density)
 {
     workload most = 0;
-    for (uint32_t m = 0; m < release->shape.microbatches; m++) {
-        workload room = (workload)(release->shape.max_tokens - release->tokens[m]) * density;
+    for (uint32_t m = 0; m < release->bins; m++) {
+        workload room = (workload)(release->bin_tokens - release->tokens[m]) * density;
         workload reach = least_key(&release->work, m) + room;
         most = reach > most ? reach : most;
     }
@@ -122,7 +128,7 @@ static workload highest(const struct release *release, workload density)
 static workload heaviest(const struct release *release)
 {
     workload most = 0;
-    for (uint32_t m = 0; m < release->shape.microbatches; m++) {
+    for (uint32_t m = 0; m < release->bins; m++) {
         workload work = least_key(&release->work, m);
         most = work > most ? work : most;
     }
@@ -136,11 +142,11 @@ static workload liquid_level(const struct release *release, struct liquid liquid
     workload density = liquid.tokens ? liquid.work / liquid.tokens : 0;
     workload volume = density * liquid.tokens;
     workload top = heaviest(release);
-    workload mean = (outliers + volume) / release->shape.microbatches;
+    workload mean = (outliers + volume) / release->bins;
     workload level = mean > top ? mean : top;
     *ret_left = 0;
-    if (pour(release, level, density) + release->shape.microbatches >= volume)
-        return level; /* no micro-batch is short of tokens */
+    if (pour(release, level, density) + release->bins >= volume)
+        return level; /* no bin is short of tokens */
     workload high = highest(release, density);
     if (high <= level || pour(release, high, density) < volume) {
         high = high > level ? high : level;
@@ -182,26 +188,63 @@ static void add_up(void *context, size_t index)
 
 static uint64_t counted_tokens(const struct release *release, struct liquid liquid)
 {
-    uint32_t n = release->shape.microbatches;
-    uint64_t least = (uint64_t)release->shape.window * n / RELEASE_LEAST, tokens = liquid.tokens;
-    for (uint32_t m = 0; m < n; m++)
+    uint64_t batch = (uint64_t)release->shape.window * release->shape.microbatches;
+    uint64_t least = batch / RELEASE_LEAST, tokens = liquid.tokens;
+    for (uint32_t m = 0; m < release->bins; m++)
         tokens += release->tokens[m];
     return tokens < least ? tokens : least;
+}
+
+/* The longest outlier of a choice: of what is forced and what is chosen. */
+static workload longest_of(const struct release *release, const struct outlier *pool, size_t count,
+                           size_t first)
+{
+    workload forced = release->forced_count ? release->forced[0].work : 0;
+    workload chosen = first < count ? pool[first].work : 0;
+    return chosen > forced ? chosen : forced;
+}
+
+/* What a bin may hold of outliers: a micro-batch as much as the longest of them, or as the liquid
+ * sets anyway; a replica its share of all. */
+static workload level_of(const struct release *release, const struct outlier *pool, size_t count,
+                         size_t first, struct liquid liquid, workload forced)
+{
+    wide all = (wide)liquid.work + forced;
+    for (size_t i = first; i < count && release->size > 1; i++)
+        all += pool[i].work;
+    workload share = (workload)(all / release->bins),
+             longest = longest_of(release, pool, count, first);
+    workload held = heaviest(release);
+    share = held > share ? held : share;
+    return longest > share ? longest : share;
+}
+
+/*
+ * Work that the hardware could have done in a step as long as that: what bins stay below the level
+ * reached, and, in a pipeline, what the largest micro-batch is over the mean for all stages but
+ * one.
+ */
+static wide waste_of(const struct release *release, workload reached, wide used, workload longest)
+{
+    wide whole = (wide)reached * release->bins, waste = whole > used ? whole - used : 0;
+    uint32_t waits = release->size > 1 ? release->shape.stages - 1 : 0;
+    workload mean = reached / release->size;
+    if (waits && longest > mean)
+        waste += (wide)(longest - mean) * release->bins * waits;
+    return waste * release->size / (release->size + waits);
 }
 
 static struct choice weigh(struct release *release, const struct outlier *pool, size_t count,
                            size_t first, struct liquid liquid, uint32_t step)
 {
-    struct filling filling = { .pool = pool, .step = step, .work = begin(release) };
-    uint32_t n = release->shape.microbatches;
-    workload level = liquid.work / n, forced = heaviest(release), left;
-    level = forced > level ? forced : level;
-    if (first < count && pool[first].work > level)
-        level = pool[first].work;
+    workload forced = begin(release), left;
+    struct filling filling = { .pool = pool, .step = step, .work = forced };
+    workload level = level_of(release, pool, count, first, liquid, forced);
     fill(release, pool, count, first, level, add_up, &filling);
     workload reached = liquid_level(release, liquid, filling.work, &left);
-    wide whole = (wide)reached * n, used = (wide)filling.work + liquid.work - left;
-    int64_t cost = price(release, whole > used ? whole - used : 0);
+    wide used = (wide)filling.work + liquid.work - left;
+    wide waste = waste_of(release, reached, used, longest_of(release, pool, count, first));
+    int64_t cost = price(release, waste);
     if (left) /* liquid left over waits for a step, as tokens do */
         cost += (int64_t)((wide)left * liquid.tokens / liquid.work * RELEASE_UNIT);
     return (struct choice){ .first = first,

@@ -8,6 +8,10 @@
  * on, longest first, that still fits under the level. A choice is worth the waiting that it ends,
  * less the price of its waste.
  *
+ * That is for steps as long as their largest micro-batch. For pipelines (shape->replicas), replicas
+ * take the place of micro-batches: their sums should be level, and what the largest micro-batch is
+ * longer than a replica's mean counts for every stage but one.
+ *
  * All in integers: values and costs are token-steps in 1024ths (a token that waits one step).
  * One thread at a time for one struct release. Pure.
  */
@@ -54,9 +58,11 @@ bool choice_better(const struct choice *a, const struct choice *b);
 
 struct release {
     struct pack_shape shape;
-    uint64_t price;    /* of a wasted token's linear work, in 1024ths of a token-step */
-    struct least work; /* of each micro-batch, outliers only */
-    uint32_t *tokens;  /* of each micro-batch */
+    uint64_t price;      /* of a wasted token's linear work, in 1024ths of a token-step */
+    uint32_t bins, size; /* what is to be level: micro-batches, or replicas of `size` of them */
+    uint64_t bin_tokens; /* most tokens of a bin */
+    struct least work;   /* of each bin, outliers only */
+    uint64_t *tokens;    /* of each bin */
     struct choice *choices;
     size_t choice_count, choice_capacity;
 

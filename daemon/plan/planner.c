@@ -57,7 +57,9 @@ static int init_shape(struct planner *planner, struct error *err)
     const struct config *config = planner->config;
     planner->shape = (struct pack_shape){ .microbatches = config_step_microbatches(config),
                                           .window = config->context_window,
-                                          .max_tokens = config->max_sequence_length };
+                                          .max_tokens = config->max_sequence_length,
+                                          .replicas = config->parallel.dp,
+                                          .stages = config->parallel.pp };
     int status = cost_model_init(&planner->shape.cost, &config->cost, err);
     if (status)
         return status;
