@@ -31,11 +31,13 @@ struct pack_options {
     uint64_t *outlier_thresholds; /* `wlb`: tokens, rising, at most PACK_MAX_THRESHOLDS */
     unsigned outlier_threshold_count;
     bool auto_thresholds; /* they are chosen when the planner opens (plan/auto_thresholds.h) */
-    uint32_t max_waiting_steps;    /* intake pauses while more global batches than this wait, and
-                                      `fixed-greedy` puts pieces first that waited that many windows */
-    enum pack_objective objective; /* `adaptive`: what is to be short */
-    double balance;     /* `adaptive`: 0 least delay .. 1 best balance, in steps of a thousandth */
-    uint32_t max_delay; /* `adaptive`: no piece is served more steps after it arrived */
+    uint32_t max_waiting_steps; /* intake pauses while more global batches than this wait, and
+                                   `fixed-greedy` puts pieces first that waited that many windows */
+    /* `adaptive` only. */
+    enum pack_objective objective; /* what is to be short */
+    double balance;                /* 0 least delay .. 1 best balance, in thousandths */
+    uint32_t max_delay;            /* no piece is served more steps after it arrived */
+
     uint64_t solver_nodes;   /* `fixed-solver`: search ends after this many nodes a window, >= 1 */
     uint32_t solver_time_ms; /* `fixed-solver`: packing fails when a program takes longer */
 };

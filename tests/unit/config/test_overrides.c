@@ -84,7 +84,7 @@ Test(config_overrides, errors_of_values_name_the_override)
                                    "found \"-1\", expected a number from 1e-06 to 1e+09");
     check("packing.polcy=wlb", "job.yaml, --set packing.polcy=\"wlb\": packing: unknown key "
                                "\"polcy\", expected one of policy, window, outlier_thresholds, "
-                               "max_waiting_steps, balance, max_delay, solver_nodes and "
+                               "max_waiting_steps, objective, balance, max_delay, solver_nodes and "
                                "solver_time_ms");
     check("packing=wlb", "job.yaml, --set packing=\"wlb\": packing: found \"wlb\", expected a "
                          "mapping { key: value }");

@@ -49,6 +49,7 @@ Test(config_print, shows_every_key_in_the_order_of_the_sample)
                               "  - 1024\n"
                               "  - 2560\n"
                               "  max_waiting_steps: 16\n"
+                              "  objective: max-microbatch\n"
                               "  balance: 0.5\n"
                               "  max_delay: 32\n"
                               "  solver_nodes: 2000\n"

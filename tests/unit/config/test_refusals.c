@@ -91,7 +91,7 @@ Test(config_refusals, keys)
           "gather_threads, cache_bytes, max_message_bytes and max_clients" },
         { SMALLEST "packing: { delay: 16 }\n",
           "job.yaml:6: packing: unknown key \"delay\", expected one of policy, window, "
-          "outlier_thresholds, max_waiting_steps, balance, max_delay, solver_nodes and "
+          "outlier_thresholds, max_waiting_steps, objective, balance, max_delay, solver_nodes and "
           "solver_time_ms" },
         { SMALLEST "observe:\n  logs: text\n",
           "job.yaml:7: observe: unknown key \"logs\", expected one of log" },
