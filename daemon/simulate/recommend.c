@@ -1,6 +1,7 @@
 #include "simulate/recommend.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,10 @@
 #define SAMPLE_LEAST_STEPS 40
 #define SAMPLE_MOST_STEPS 200
 
-/* Speed that one gives away for shorter micro-batches, which cost memory, and for less delay. */
+/* Speed that one gives away for less delay, and delay for shorter micro-batches, which cost memory.
+ */
 #define NEGLIGIBLE 0.005
+#define NEGLIGIBLE_DELAY 0.05
 
 struct trying {
     const struct config *config;
@@ -90,7 +93,24 @@ static int try_plain(struct trying *trying, struct error *err)
     return status;
 }
 
-/* Of two trials that are equally fast: is `a` the better choice? */
+static double fastest(const struct recommendation *result)
+{
+    double gain = 0;
+    for (size_t i = 0; i < result->count; i++)
+        gain = result->trials[i].gain > gain ? result->trials[i].gain : gain;
+    return gain;
+}
+
+static double least_delay(const struct recommendation *result, double gain)
+{
+    double delay = INFINITY;
+    for (size_t i = 0; i < result->count; i++)
+        if (result->trials[i].gain >= gain && result->trials[i].delay < delay)
+            delay = result->trials[i].delay;
+    return delay;
+}
+
+/* The shorter micro-batches; of equal ones the less delay. */
 static bool cheaper(const struct trial *a, const struct trial *b)
 {
     if (a->setting.max_sequence_length != b->setting.max_sequence_length)
@@ -98,18 +118,20 @@ static bool cheaper(const struct trial *a, const struct trial *b)
     return a->delay < b->delay;
 }
 
-/* Among those within NEGLIGIBLE of the fastest, the one with the shortest micro-batches, then the
- * least delay. */
+/*
+ * Of those about as fast as the fastest, and of these about as prompt as the promptest, the one
+ * that needs the least memory.
+ */
 static size_t choose_packing(const struct recommendation *result)
 {
-    double fastest = 0;
-    for (size_t i = 0; i < result->count; i++)
-        fastest = result->trials[i].gain > fastest ? result->trials[i].gain : fastest;
+    double gain = fastest(result) * (1 - NEGLIGIBLE);
+    double delay = least_delay(result, gain) + NEGLIGIBLE_DELAY;
     size_t best = result->count;
     for (size_t i = 0; i < result->count; i++) {
-        if (result->trials[i].gain < fastest * (1 - NEGLIGIBLE))
+        const struct trial *trial = &result->trials[i];
+        if (trial->gain < gain || trial->delay > delay)
             continue;
-        if (best == result->count || cheaper(&result->trials[i], &result->trials[best]))
+        if (best == result->count || cheaper(trial, &result->trials[best]))
             best = i;
     }
     return best;
