@@ -98,7 +98,9 @@ static int adaptive_open(const struct pack_shape *shape, const struct pack_optio
     adaptive->shape = *shape;
     if (options->objective == PACK_MAX_MICROBATCH || shape->replicas == 0)
         adaptive->shape.replicas = shape->microbatches;
-    adaptive->outlier_tokens = shape->window / OUTLIER_FRACTION + 1;
+    /* A single micro-batch is always level: nothing needs to wait for company. */
+    adaptive->outlier_tokens =
+        shape->microbatches > 1 ? shape->window / OUTLIER_FRACTION + 1 : UINT32_MAX;
     promise_init(&adaptive->promise, shape, options->max_delay);
     uint32_t balance = (uint32_t)lround(options->balance * RELEASE_BALANCE);
     status = release_init(&adaptive->release, &adaptive->shape, balance, err);

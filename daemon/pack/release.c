@@ -177,6 +177,7 @@ struct filling {
     uint32_t step;
     workload work;
     int64_t waiting; /* that ends */
+    size_t placed;
 };
 
 static void add_up(void *context, size_t index)
@@ -184,6 +185,7 @@ static void add_up(void *context, size_t index)
     struct filling *filling = context;
     filling->work += filling->pool[index].work;
     filling->waiting += waiting_of(&filling->pool[index], filling->step);
+    filling->placed++;
 }
 
 static uint64_t counted_tokens(const struct release *release, struct liquid liquid)
@@ -234,12 +236,14 @@ static wide waste_of(const struct release *release, workload reached, wide used,
     return waste * release->size / (release->size + waits);
 }
 
+/* Weighs one choice, with `all` whatever its level; *ret_left_out: outliers above the level. */
 static struct choice weigh(struct release *release, const struct outlier *pool, size_t count,
-                           size_t first, struct liquid liquid, uint32_t step)
+                           size_t first, bool all, struct liquid liquid, uint32_t step,
+                           size_t *ret_left_out)
 {
     workload forced = begin(release), left;
     struct filling filling = { .pool = pool, .step = step, .work = forced };
-    workload level = level_of(release, pool, count, first, liquid, forced);
+    workload level = all ? UINT64_MAX : level_of(release, pool, count, first, liquid, forced);
     fill(release, pool, count, first, level, add_up, &filling);
     workload reached = liquid_level(release, liquid, filling.work, &left);
     wide used = (wide)filling.work + liquid.work - left;
@@ -247,6 +251,7 @@ static struct choice weigh(struct release *release, const struct outlier *pool, 
     int64_t cost = price(release, waste);
     if (left) /* liquid left over waits for a step, as tokens do */
         cost += (int64_t)((wide)left * liquid.tokens / liquid.work * RELEASE_UNIT);
+    *ret_left_out = count - first - filling.placed;
     return (struct choice){ .first = first,
                             .level = level,
                             .cost = cost,
@@ -259,23 +264,44 @@ bool choice_better(const struct choice *a, const struct choice *b)
     return a->tokens != b->tokens ? a->tokens > b->tokens : a->value > b->value;
 }
 
+static void add_choice(struct release *release, const struct choice *choice, size_t *best)
+{
+    release->choices[release->choice_count++] = *choice;
+    if (choice_better(choice, &release->choices[*best]))
+        *best = release->choice_count - 1;
+}
+
+/* Would outliers of that much work, with the liquid, stand above the longest of them? */
+static bool pile_up(const struct release *release, wide outliers, struct liquid liquid,
+                    workload longest)
+{
+    return (outliers + liquid.work) / release->bins > longest;
+}
+
 int release_consider(struct release *release, const struct outlier *pool, size_t count,
                      struct liquid liquid, uint32_t step, size_t *ret_best, struct error *err)
 {
-    if (!grow(release->choices, &release->choice_capacity, count + 1))
+    if (!grow(release->choices, &release->choice_capacity, 2 * (count + 1)))
         return error_memory(err, "packing");
-    size_t best = 0;
+    size_t best = 0, left_out;
     uint32_t tried = UINT32_MAX;
+    wide rest = 0;
+    for (size_t i = 0; i < count; i++)
+        rest += pool[i].work;
     release->choice_count = 0;
     for (size_t first = 0; first <= count; first++) {
+        wide from_here = rest;
+        rest -= first < count ? pool[first].work : 0;
         if (first > 0 && first < count && pool[first].length > tried - tried / LEVEL_SPACING)
             continue;
         if (first < count)
             tried = pool[first].length;
-        struct choice choice = weigh(release, pool, count, first, liquid, step);
-        release->choices[release->choice_count++] = choice;
-        if (choice_better(&choice, &release->choices[best]))
-            best = release->choice_count - 1;
+        struct choice choice = weigh(release, pool, count, first, false, liquid, step, &left_out);
+        add_choice(release, &choice, &best);
+        if (left_out && (first == 0 || pile_up(release, from_here, liquid, pool[first].work))) {
+            choice = weigh(release, pool, count, first, true, liquid, step, &left_out);
+            add_choice(release, &choice, &best);
+        }
     }
     *ret_best = best;
     return 0;

@@ -5,8 +5,9 @@
  * level that every micro-batch should reach: with other outliers below it, then with the step's
  * small pieces, poured in like water as far as tokens permit. What stays below the level is waste.
  * For each length in the pool as the longest (and for none), a choice is: every outlier from there
- * on, longest first, that still fits under the level. A choice is worth the waiting that it ends,
- * less the price of its waste.
+ * on, longest first, that still fits under the level; or, where they stand higher than the longest
+ * of them alone, as many equal ones do, all of them, as far as tokens permit. A choice is worth the
+ * waiting that it ends, less the price of its waste.
  *
  * That is for steps as long as their largest micro-batch. For pipelines (shape->replicas), replicas
  * take the place of micro-batches: their sums should be level, and what the largest micro-batch is
