@@ -119,8 +119,9 @@ static int adaptive_open(const struct pack_shape *shape, const struct pack_optio
 static bool adaptive_wants(const void *state)
 {
     const struct adaptive *adaptive = state;
+    uint64_t held = adaptive->left.tokens + adaptive->small.tokens + adaptive->pool.tokens;
     return adaptive->left.tokens + adaptive->intake < batch_tokens(adaptive) &&
-           adaptive->left.tokens + adaptive->pool.tokens <= adaptive->promise.most_waiting;
+           held <= adaptive->promise.most_waiting;
 }
 
 static int adaptive_offer(void *state, const struct piece *piece, struct error *err)

@@ -4,13 +4,12 @@
 
 void promise_init(struct promise *promise, const struct pack_shape *shape, uint32_t max_delay)
 {
-    uint64_t window = shape->window, batch = window * shape->microbatches;
+    uint64_t window = shape->window;
     uint64_t half_full = (uint64_t)shape->microbatches * shape->max_tokens / 2;
     promise->max_delay = max_delay;
     /* One piece less: the last one marked may reach over what is needed. */
     promise->safe_tokens = half_full > 2 * window ? half_full - window : window;
-    uint64_t most = (max_delay + UINT64_C(1)) * promise->safe_tokens;
-    promise->most_waiting = most > batch + 2 * window ? most - batch - window : window;
+    promise->most_waiting = (max_delay + UINT64_C(1)) * promise->safe_tokens - window;
 }
 
 void promise_begin(struct promise *promise)

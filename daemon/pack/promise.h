@@ -20,7 +20,7 @@
 struct promise {
     uint32_t max_delay;                   /* 1 .. PROMISE_MOST_DELAY */
     uint64_t safe_tokens;                 /* that a step can always place */
-    uint64_t most_waiting;                /* tokens; above it intake pauses */
+    uint64_t most_waiting;                /* tokens held; above it intake pauses */
     uint64_t due[PROMISE_MOST_DELAY + 1]; /* tokens by steps left; working memory */
     uint64_t needed;                      /* tokens that must still go in this step */
     uint32_t last;                        /* pieces with fewer steps left than this must all go */

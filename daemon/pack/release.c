@@ -191,7 +191,7 @@ static void add_up(void *context, size_t index)
 static uint64_t counted_tokens(const struct release *release, struct liquid liquid)
 {
     uint64_t batch = (uint64_t)release->shape.window * release->shape.microbatches;
-    uint64_t least = batch / RELEASE_LEAST, tokens = liquid.tokens;
+    uint64_t least = (batch + RELEASE_LEAST - 1) / RELEASE_LEAST, tokens = liquid.tokens;
     for (uint32_t m = 0; m < release->bins; m++)
         tokens += release->tokens[m];
     return tokens < least ? tokens : least;
