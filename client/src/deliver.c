@@ -13,10 +13,11 @@ struct wish {
     ballast_batch *batch;
 };
 
-static ballast_status report_end(ballast_client *client)
+/* Of that step only: whoever asks far ahead does not learn where the data end. */
+static ballast_status report_end(ballast_client *client, uint64_t step)
 {
-    return problem_set(&client->last, BALLAST_END, "end of data: the job has %llu steps",
-                       (unsigned long long)client->end_step);
+    return problem_set(&client->last, BALLAST_END, "end of data: the job has no step %llu",
+                       (unsigned long long)step);
 }
 
 static void retry_failed(ballast_client *client, struct request *request, void *context)
@@ -74,7 +75,7 @@ static ballast_status look_for_next(ballast_client *client, void *context)
         return status;
     struct window *window = &client->window;
     if (window->head.step >= client->end_step)
-        return report_end(client);
+        return report_end(client, window->head.step);
     if (window->count == 0)
         return BALLAST_TIMEOUT;
     status = hand_over(client, window_at(window, 0), &wish->batch);
@@ -124,7 +125,7 @@ static ballast_status look_for_single(ballast_client *client, void *context)
                            "slot is %u, but the job has %u micro-batches per DP replica",
                            wish->slot, microbatches);
     if (wish->step >= client->end_step)
-        return report_end(client);
+        return report_end(client, wish->step);
     struct request *request = request_for(client, wish);
     status = hand_over(client, request, &wish->batch);
     if (status == BALLAST_OK)

@@ -17,7 +17,9 @@ Test(client_next, every_slot_of_every_step_then_end)
     for (int i = 0; i < 3; i++)
         cr_assert_eq(ballast_next(client, PATIENCE_MS, &batch), BALLAST_END);
     cr_assert_null(batch);
-    cr_assert_str_eq(ballast_message(client), "end of data: the job has 10 steps");
+    cr_assert_str_eq(ballast_message(client), "end of data: the job has no step 10");
+    cr_assert_eq(ballast_get(client, 99, 0, PATIENCE_MS, &batch), BALLAST_END);
+    cr_assert_str_eq(ballast_message(client), "end of data: the job has no step 99");
     cr_assert_eq(counters_of(client).batches, 20);
     cr_assert_eq(counters_of(client).failovers, 0);
     cr_assert_eq(counters_of(client).corrupt, 0);
