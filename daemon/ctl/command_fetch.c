@@ -188,9 +188,9 @@ static void describe_rank(struct table *facts, const ballast_view *view)
     char tokens[HUMAN_BYTES], loss[HUMAN_BYTES], padded[HUMAN_BYTES];
     const uint32_t *chunks = view->rank_chunks + view->cp_rank;
     table_cell(facts, "rank");
-    table_cell(facts, "%s tokens in %" PRIu32 " chunks, %s with a label; %s with padding",
+    table_cell(facts, "%s tokens in %" PRIu32 " chunk%s, %s with a label; %s with padding",
                human_count(view->local_tokens, tokens), chunks[1] - *chunks,
-               human_count(view->local_loss_tokens, loss),
+               human_plural(chunks[1] - *chunks), human_count(view->local_loss_tokens, loss),
                human_count(view->padded_tokens, padded));
 }
 
@@ -198,9 +198,9 @@ static void describe_whole(struct table *facts, const ballast_view *view)
 {
     char tokens[HUMAN_BYTES], loss[HUMAN_BYTES];
     table_cell(facts, "micro-batch");
-    table_cell(facts, "%s tokens in %" PRIu32 " pieces, %s with a label",
+    table_cell(facts, "%s tokens in %" PRIu32 " piece%s, %s with a label",
                human_count(view->microbatch_tokens, tokens), view->piece_count,
-               human_count(view->microbatch_loss_tokens, loss));
+               human_plural(view->piece_count), human_count(view->microbatch_loss_tokens, loss));
     table_cell(facts, "step");
     table_cell(facts, "%s tokens, %s with a label", human_count(view->step_tokens, tokens),
                human_count(view->step_loss_tokens, loss));

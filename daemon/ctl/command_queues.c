@@ -52,7 +52,7 @@ static int show_queues(json_t *answer, struct output *out, struct error *err)
                        "places", &places, "pieces", &pieces, "tokens", &tokens, "oldest", &oldest))
         return daemon_misfit(&why, err);
     char text[HUMAN_BYTES];
-    output_print(out, "after step %s, policy %s\n\n", human_count((uint64_t)step, text), policy);
+    output_print(out, "before step %s, policy %s\n\n", human_count((uint64_t)step, text), policy);
     struct table *table = table_new(columns, sizeof columns / sizeof *columns);
     int code = add_places(table, places, err);
     add_place(table, "all", pieces, tokens, oldest);

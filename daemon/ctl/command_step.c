@@ -101,9 +101,10 @@ static int show_step(json_t *answer, struct output *out, struct error *err)
         return daemon_misfit(&why, err);
     char text[HUMAN_BYTES], waiting[HUMAN_BYTES], pieces[HUMAN_BYTES];
     output_print(out, "step %" JSON_INTEGER_FORMAT ", digest %s\n", step, digest);
-    output_print(out, "%s tokens, imbalance %.4f; %s pieces of %s tokens wait\n\n",
+    output_print(out, "%s tokens, imbalance %.4f; %s piece%s of %s tokens wait\n\n",
                  human_count((uint64_t)tokens, text), imbalance,
                  human_count((uint64_t)waiting_pieces, pieces),
+                 human_plural((uint64_t)waiting_pieces),
                  human_count((uint64_t)waiting_tokens, waiting));
     struct table *table = table_new(columns, sizeof columns / sizeof *columns);
     int code = add_rows(table, microbatches, err);

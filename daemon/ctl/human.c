@@ -36,6 +36,11 @@ const char *human_bytes(uint64_t bytes, char text[HUMAN_BYTES])
     return text;
 }
 
+const char *human_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 const char *human_duration(uint64_t milliseconds, char text[HUMAN_BYTES])
 {
     uint64_t seconds = milliseconds / 1000, minutes = seconds / 60, hours = minutes / 60;

@@ -158,7 +158,7 @@ def test_status_before_the_first_request(answering):
 
 def test_queues(answering):
     assert shown(answering, "queues") == """\
-after step 1,207, policy wlb
+before step 1,207, policy wlb
 
 place               pieces  tokens  waits since step
 queue 1 (>= 32768)       3  98,304             1,203

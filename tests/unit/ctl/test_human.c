@@ -23,6 +23,13 @@ Test(human, bytes_keep_four_digits_at_most)
     cr_assert_str_eq(human_bytes(UINT64_MAX, text), "16.0 EiB");
 }
 
+Test(human, one_is_no_plural)
+{
+    cr_assert_str_eq(human_plural(0), "s");
+    cr_assert_str_eq(human_plural(1), "");
+    cr_assert_str_eq(human_plural(2), "s");
+}
+
 Test(human, durations_have_two_units)
 {
     char text[HUMAN_BYTES];
