@@ -135,9 +135,9 @@ static int run(struct import *import, const char *prefix, char *const *paths, si
     for (size_t i = 0; i < path_count && !code; i++)
         code = add_tree(import, paths[i], err);
     if (!code && import->facts.documents == 0)
-        code = error_set(err, EX_NOINPUT,
-                         "no text was found: %zu paths hold no regular file that is not empty",
-                         path_count);
+        code = error_set(
+            err, EX_NOINPUT,
+            "no text was found: expected a regular file that is not empty in what PATH names");
     if (!code)
         code = write_index(import, err);
     if (!code)

@@ -22,8 +22,9 @@ static int create_file(struct import_file *file, const char *prefix, const char 
         file->temporary = temporary;
         return 0;
     }
-    int code =
-        error_set(err, EX_CANTCREAT, "%s: cannot be created: %s", temporary, strerror(errno));
+    int code = error_set(err, EX_CANTCREAT,
+                         "%s: cannot be created: %s; its directory must exist and be writable",
+                         file->path, strerror(errno));
     if (fd >= 0) {
         close(fd);
         unlink(temporary);
