@@ -1,5 +1,6 @@
 #include "serve/planner_report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ static struct waiting_place *place_of(struct planner_report *report, const char 
         return NULL;
     struct waiting_place *place = &report->places[report->place_count++];
     *place = (struct waiting_place){ .oldest = UINT64_MAX };
-    strncpy(place->name, name, sizeof place->name - 1);
+    snprintf(place->name, sizeof place->name, "%s", name);
     return place;
 }
 
