@@ -129,7 +129,7 @@ static void draw_workloads(struct svg *svg, const struct plot *plot)
     double distance = tick_distance(panel.y_most, 6);
     for (double y = 0; y <= panel.y_most; y += distance)
         draw_y_tick(svg, &panel, y, "", y);
-    draw_axes(svg, &panel, "step", "workload (1 = mean before)");
+    draw_axes(svg, &panel, "step", "workload (1 = mean of the baseline)");
     draw_x_ticks(svg, &panel);
     svg_line(svg, "even", panel.left, up(&panel, 1), panel.right, up(&panel, 1));
     if (unit > 0) {

@@ -70,10 +70,10 @@ static void say_others(FILE *file, const struct recommendation *recommendation,
         fprintf(file, ", shorter micro-batches, of at most %" PRIu32 ", %.3f",
                 less->setting.max_sequence_length, less->gain);
     if (more)
-        fprintf(file, ", longer ones, of at most %" PRIu32 ", %.3f",
+        fprintf(file, ", longer micro-batches, of at most %" PRIu32 ", %.3f",
                 more->setting.max_sequence_length, more->gain);
     else
-        fprintf(file, "; longer ones are not permitted, max_sequence_length is %" PRIu32,
+        fprintf(file, "; longer micro-batches are not permitted: max_sequence_length is %" PRIu32,
                 config->max_sequence_length);
     fputs(". ", file);
 }
