@@ -103,7 +103,8 @@ static bool send_all(struct server *server, void *socket, struct reply *reply)
         close_from(reply, i);
         return false;
     }
-    server->counters.bytes_sent += reply->bytes;
+    if (socket != server->operators.socket)
+        server->counters.bytes_sent += reply->bytes;
     return true;
 }
 
