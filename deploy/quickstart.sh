@@ -182,7 +182,7 @@ row() {
         function after(text, key) {
             return substr(text, index(text, "\"" key "\":") + length(key) + 3)
         }
-        { printf "  %-8s %-13s %10.3f %10.3f %14.3f %16.3f %9.2f\n", policy, strategy,
+        { printf "  %-8s %-13s %10.3f %10.3f %15.3f %16.3f %9.2f\n", policy, strategy,
             after(after($0, "imbalance"), "mean"), after(after($0, "imbalance"), "max"),
             after($0, "makespan_ratio"), after($0, "busiest_over_ideal"),
             after(after($0, "delay"), "mean") }
@@ -191,14 +191,15 @@ row() {
 
 show_gain() {
     say "planning $steps steps twice, to compare"
-    printf '\n  %-8s %-13s %10s %10s %14s %16s %9s\n' packing sharding imbalance 'at most' \
-        makespan 'busiest CP rank' delay
+    printf '\n  %-8s %-13s %10s %10s %15s %16s %9s\n' packing sharding imbalance 'at most' \
+        'makespan ratio' 'busiest CP rank' delay
     row plain per-sequence
     row wlb adaptive
     cat <<'TEXT'
 
-  imbalance: work of the busiest micro-batch of a step over the mean; 1 is level
-  makespan: sum of the busiest over sum of the means: what all steps take over what they need
+  imbalance: work of the busiest micro-batch of a step over the mean; 1 is level; the mean over all
+    steps, and at most in any, which may be one of few tokens
+  makespan ratio: sum of the busiest over sum of the means: what all steps take over what they need
   busiest CP rank: attention work of the busiest context-parallel rank over its fair share
   delay: steps that a token waits for company, on average
   A token is a byte; context window 131072; attention costs as much as the rest at B = 24576.
