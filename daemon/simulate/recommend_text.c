@@ -64,14 +64,14 @@ static void say_others(FILE *file, const struct recommendation *recommendation,
     fprintf(file, "With sharding %s it reaches %.3f", cp_strategy_name(packing->setting.sharding),
             packing->gain);
     if (other)
-        fprintf(file, ", the best of another policy, %s, %.3f",
-                setting_name(&other->setting, name, sizeof name), other->gain);
+        fprintf(file, "; the best of another policy, %s, %.3f with a delay of %.2f",
+                setting_name(&other->setting, name, sizeof name), other->gain, other->delay);
     if (less)
-        fprintf(file, ", shorter micro-batches, of at most %" PRIu32 ", %.3f",
-                less->setting.max_sequence_length, less->gain);
+        fprintf(file, "; shorter micro-batches, of at most %" PRIu32 ", %.3f with a delay of %.2f",
+                less->setting.max_sequence_length, less->gain, less->delay);
     if (more)
-        fprintf(file, ", longer micro-batches, of at most %" PRIu32 ", %.3f",
-                more->setting.max_sequence_length, more->gain);
+        fprintf(file, "; longer micro-batches, of at most %" PRIu32 ", %.3f with a delay of %.2f",
+                more->setting.max_sequence_length, more->gain, more->delay);
     else
         fprintf(file, "; longer micro-batches are not permitted: max_sequence_length is %" PRIu32,
                 config->max_sequence_length);
