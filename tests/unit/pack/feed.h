@@ -10,6 +10,8 @@ struct feed {
     const struct pack_policy *policy;
     void *packer;
     uint64_t next_document, step;
+    const uint32_t *ahead; /* lengths that a policy with foresight is told; the test's own */
+    size_t ahead_count;
     struct packing packing;
 };
 
@@ -53,6 +55,10 @@ static inline void feed_offer(struct feed *feed, uint32_t length)
 
 static inline void feed_pack(struct feed *feed, bool draining)
 {
+    if (feed->policy->foresee)
+        cr_assert_eq(
+            feed->policy->foresee(feed->packer, feed->step, feed->ahead, feed->ahead_count, NULL),
+            0);
     cr_assert_eq(feed->policy->pack(feed->packer, draining, &feed->packing, NULL), 0);
     feed->step++;
 }

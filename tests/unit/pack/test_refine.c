@@ -1,0 +1,155 @@
+/* W(d) = 1024 d + 16 d^2: W(64) = 131072, W(32) = 49152, W(16) = 20480, W(4) = 4352. */
+#include <criterion/criterion.h>
+
+#include "pack/grouping.h"
+#include "pack/refine.h"
+
+#define MOST 32
+
+struct scene {
+    struct pack_shape shape;
+    struct piece pieces[MOST];
+    uint32_t groups[MOST];
+    workload work[4];
+    uint32_t tokens[4];
+    struct placed placed;
+};
+
+static void set_scene(struct scene *scene, uint32_t microbatches, uint32_t max_tokens)
+{
+    *scene = (struct scene){
+        .shape = { .microbatches = microbatches, .window = 64, .max_tokens = max_tokens }
+    };
+    struct cost_options cost = { .crossover_tokens = 64 };
+    cr_assert_eq(cost_model_init(&scene->shape.cost, &cost, NULL), 0);
+    scene->placed = (struct placed){ .shape = &scene->shape,
+                                     .pieces = scene->pieces,
+                                     .groups = scene->groups,
+                                     .work = scene->work,
+                                     .tokens = scene->tokens };
+}
+
+static void put(struct scene *scene, uint32_t microbatch, size_t count, uint32_t length)
+{
+    for (size_t i = 0; i < count; i++) {
+        scene->pieces[scene->placed.count].length = length;
+        scene->groups[scene->placed.count++] = microbatch;
+        if (microbatch == GROUP_NONE)
+            continue;
+        scene->work[microbatch] += cost_piece(&scene->shape.cost, length);
+        scene->tokens[microbatch] += length;
+    }
+}
+
+static void refine(struct scene *scene)
+{
+    struct refine refine = { 0 };
+    cr_assert_eq(refine_placed(&refine, &scene->placed, NULL), 0);
+    refine_fini(&refine);
+    workload work[4] = { 0 };
+    uint32_t tokens[4] = { 0 };
+    for (size_t i = 0; i < scene->placed.count; i++) {
+        if (scene->groups[i] == GROUP_NONE)
+            continue;
+        cr_assert_lt(scene->groups[i], scene->shape.microbatches);
+        work[scene->groups[i]] += cost_piece(&scene->shape.cost, scene->pieces[i].length);
+        tokens[scene->groups[i]] += scene->pieces[i].length;
+    }
+    for (uint32_t m = 0; m < scene->shape.microbatches; m++) {
+        cr_assert_eq(scene->work[m], work[m], "sums follow the pieces");
+        cr_assert_eq(scene->tokens[m], tokens[m]);
+        cr_assert_leq(tokens[m], scene->shape.max_tokens);
+    }
+}
+
+Test(refine, the_heaviest_gives_what_lowers_it)
+{
+    struct scene scene;
+    set_scene(&scene, 2, 128);
+    put(&scene, 0, 2, 32);
+    put(&scene, 1, 1, 32);
+    put(&scene, 0, 1, 16);
+    refine(&scene);
+    cr_assert_eq(scene.groups[3], 1, "16 goes over");
+    cr_assert_eq(scene.work[0], 98304);
+    cr_assert_eq(scene.work[1], 69632);
+}
+
+/* Both are full: 16 goes for four of 4, as many tokens with less work. */
+Test(refine, full_microbatches_exchange_a_long_piece_for_short_ones)
+{
+    struct scene scene;
+    set_scene(&scene, 2, 80);
+    put(&scene, 0, 1, 64);
+    put(&scene, 0, 1, 16);
+    put(&scene, 1, 20, 4);
+    cr_assert_eq(scene.work[0], 151552);
+    refine(&scene);
+    cr_assert_eq(scene.work[0], 131072 + 4 * 4352);
+    cr_assert_eq(scene.tokens[0], 80);
+    cr_assert_eq(scene.tokens[1], 80);
+}
+
+/* Work would gain if 16 went over, but neither side may hold more tokens. */
+Test(refine, caps_are_kept)
+{
+    struct scene scene;
+    set_scene(&scene, 2, 80);
+    put(&scene, 0, 1, 64);
+    put(&scene, 0, 1, 16);
+    put(&scene, 1, 5, 15); /* 75 tokens: 16 for one of 15 makes 76, and no 75 of the other */
+    workload before = scene.work[0];
+    refine(&scene);
+    cr_assert_lt(scene.work[0], before, "16 for 15 gains a little");
+    cr_assert_eq(scene.tokens[0], 79);
+    cr_assert_eq(scene.tokens[1], 76);
+}
+
+Test(refine, what_nothing_improves_stays)
+{
+    struct scene scene;
+    set_scene(&scene, 2, 128);
+    put(&scene, 0, 1, 64);
+    put(&scene, 1, 2, 16);
+    refine(&scene);
+    cr_assert_eq(scene.groups[0], 0);
+    cr_assert_eq(scene.groups[1], 1);
+    cr_assert_eq(scene.groups[2], 1);
+}
+
+/* The lightest takes no 32, and 40 for it is no gain; the next one gives eight of 4 for it. */
+Test(refine, other_partners_are_tried)
+{
+    struct scene scene;
+    set_scene(&scene, 3, 64);
+    put(&scene, 0, 2, 32);
+    put(&scene, 1, 16, 4);
+    put(&scene, 2, 1, 40);
+    refine(&scene);
+    cr_assert_eq(scene.groups[0] + scene.groups[1], 1, "one of the two has gone to the second");
+    for (uint32_t m = 0; m < 3; m++)
+        cr_assert_leq(scene.work[m], 49152 + 8 * 4352);
+}
+
+Test(refine, pieces_without_a_place_are_let_alone)
+{
+    struct scene scene;
+    set_scene(&scene, 2, 128);
+    put(&scene, 0, 3, 16);
+    put(&scene, GROUP_NONE, 2, 64);
+    refine(&scene);
+    cr_assert_eq(scene.groups[3], GROUP_NONE);
+    cr_assert_eq(scene.groups[4], GROUP_NONE);
+    cr_assert_eq(scene.tokens[0] + scene.tokens[1], 48);
+    cr_assert_eq(scene.tokens[1], 16);
+}
+
+Test(refine, nothing_placed_and_one_microbatch_are_level)
+{
+    struct scene scene;
+    set_scene(&scene, 3, 128);
+    refine(&scene);
+    set_scene(&scene, 1, 128);
+    put(&scene, 0, 3, 32);
+    refine(&scene);
+}
