@@ -1,5 +1,7 @@
 /* ballastctl ranks: the trainer ranks and how far each has come. */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "ctl/daemon.h"
 #include "ctl/human.h"
@@ -73,19 +75,34 @@ static void add_row(struct table *table, const struct rank_row *row)
         table_styled(table, STYLE_FAINT, "-");
 }
 
+static int by_coordinates(const void *left, const void *right)
+{
+    const struct rank_row *a = left, *b = right;
+    const json_int_t pairs[][2] = {
+        { a->dp, b->dp }, { a->cp, b->cp }, { a->pp, b->pp }, { a->tp, b->tp }
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i][0] != pairs[i][1])
+            return pairs[i][0] < pairs[i][1] ? -1 : 1;
+    return strcmp(a->client, b->client);
+}
+
+/* The daemon lists who was heard of last: with --interval, every rank should keep its line. */
 static int add_rows(struct table *table, json_t *ranks, struct error *err)
 {
-    size_t index;
-    json_t *rank;
-    json_array_foreach(ranks, index, rank)
-    {
-        struct rank_row row;
-        int code = read_row(rank, &row, err);
-        if (code)
-            return code;
-        add_row(table, &row);
-    }
-    return 0;
+    size_t count = json_array_size(ranks);
+    struct rank_row *rows = calloc(count + 1, sizeof *rows); /* NULL only without memory */
+    if (!rows)
+        return error_memory(err, "sorting the ranks");
+    int code = 0;
+    for (size_t i = 0; i < count && !code; i++)
+        code = read_row(json_array_get(ranks, i), &rows[i], err);
+    if (!code)
+        qsort(rows, count, sizeof *rows, by_coordinates);
+    for (size_t i = 0; i < count && !code; i++)
+        add_row(table, &rows[i]);
+    free(rows);
+    return code;
 }
 
 static int show_ranks(json_t *answer, struct output *out, struct error *err)

@@ -31,13 +31,14 @@ QUEUES = {
         {"name": "queue 2 (>= 81920)", "pieces": 0, "tokens": 0, "oldest": 1208},
     ],
 }
+# As a daemon lists them, in no order of coordinates.
 RANKS = [
-    {"dp": 0, "cp": 0, "pp": 0, "tp": 0, "client": "node1:4711", "incarnation": 9,
-     "requested_step": 1199, "acked_step": 1198, "lag": 0, "waiting": 1, "oldest_wait_ms": 1500,
-     "batches": 9592, "bytes": 1 << 20, "idle_ms": 12},
     {"dp": 1, "cp": 1, "pp": 0, "tp": 0, "client": "\x1b[2Jnode2:4711", "incarnation": 9,
      "requested_step": 1197, "acked_step": None, "lag": 2, "waiting": 0, "oldest_wait_ms": 0,
      "batches": 12, "bytes": 100, "idle_ms": 61000},
+    {"dp": 0, "cp": 0, "pp": 0, "tp": 0, "client": "node1:4711", "incarnation": 9,
+     "requested_step": 1199, "acked_step": 1198, "lag": 0, "waiting": 1, "oldest_wait_ms": 1500,
+     "batches": 9592, "bytes": 1 << 20, "idle_ms": 12},
 ]
 SOURCES = [
     {"name": "web", "format": "megatron", "shards": 12, "documents": 2000, "empty_documents": 1,
