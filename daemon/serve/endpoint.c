@@ -55,7 +55,8 @@ static int take_lock(const char *address, const char *lock_path, int *ret_lock, 
         int file = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (file < 0)
             return error_set(err, errno == ENOENT || errno == ENOTDIR ? EX_CONFIG : EX_UNAVAILABLE,
-                             "%s: cannot create %s: %s; make its directory, writable by this user",
+                             "%s: cannot create %s: %s; make its directory, writable by this user, "
+                             "or set another address",
                              address, lock_path, strerror(errno));
         bool stale = false;
         int failed = lock_file(file, lock_path, &stale);
