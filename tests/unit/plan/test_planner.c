@@ -42,6 +42,15 @@ Test(planner, golden_digests)
           "packing: { policy: fixed-greedy, window: 2 }\nsharding: { strategy: per-document }",
           "8f623b17ba4c7b2d5430dae8cf20bf7f", "59e0f01b8d80390d198bb4745137f2e4",
           "243855576e00aa2754f1c52679d1bd44" },
+        { "seed: 7\ncontext_window: 100\nparallel: { dp: 2, cp: 2, microbatches: 2 }\n"
+          "packing: { policy: adaptive }\nsharding: { strategy: hybrid }",
+          "3b0cc9a8231317b1137dbbf7a3ccaddf", "41110c532aa24240fff6d73feaa7925d",
+          "f37e03a5058e18d29e497eae20e9bb25" },
+        { "seed: 7\ncontext_window: 100\nmax_sequence_length: 150\n"
+          "parallel: { dp: 2, pp: 2, microbatches: 2 }\n"
+          "packing: { policy: adaptive, balance: 0.8, max_delay: 3, objective: step-time }",
+          "3fe261b70885bca1a6649cd804a31250", "4be94ab9966446e0da07c5c6ad8f441a",
+          "bbc9867f69f05211bfbe1441a9422502" },
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct length_job job = length_job_open(cases[c].yaml, &source, 1);
