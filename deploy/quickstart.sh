@@ -96,6 +96,13 @@ corpus_state() {
     cksum <"$ballastctl"
 }
 
+# import_source NAME PATH...: one shard; its folder is still to be renamed, so it is not shown.
+import_source() {
+    local name=$1
+    shift
+    "$ballastctl" import --out "$shards.partial/$name" "$@" | sed "s|.*/|          |"
+}
+
 import_text() {
     corpus_state >"$work/state"
     if cmp -s "$work/state" "$shards/state"; then
@@ -105,9 +112,8 @@ import_text() {
     say "making shards from documentation, licences and headers"
     rm -rf "$shards.partial"
     mkdir -p "$shards.partial"
-    "$ballastctl" import --out "$shards.partial/docs" /usr/share/doc \
-        /usr/share/common-licenses
-    "$ballastctl" import --out "$shards.partial/code" /usr/include
+    import_source docs /usr/share/doc /usr/share/common-licenses
+    import_source code /usr/include
     mv "$work/state" "$shards.partial/state"
     rm -rf "$shards"
     mv "$shards.partial" "$shards"
