@@ -1,5 +1,6 @@
 /* ballastctl import: text files become a token shard. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "ctl/arguments.h"
 #include "ctl/human.h"
@@ -43,15 +44,30 @@ static void print_text(const char *prefix, const struct import_facts *facts, str
     output_print(out, "\n");
 }
 
+/* text.idx would become text.idx.idx. */
+static int check_prefix(const char *prefix, struct error *err)
+{
+    static const char *const endings[] = { ".idx", ".bin" };
+    size_t length = strlen(prefix);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (length >= 4 && strcmp(prefix + length - 4, endings[i]) == 0)
+            return error_set(err, EX_USAGE, "--out: found '%s', expected a PREFIX without '%s'",
+                             prefix, endings[i]);
+    return 0;
+}
+
 int run_import(const struct arguments *arguments, struct output *out, struct error *err)
 {
     const char *prefix = argument_text(arguments, OPTION_PREFIX, "");
     struct import_facts facts;
     struct progress progress;
+    int code = check_prefix(prefix, err);
+    if (code)
+        return code;
     progress_init(&progress);
     interrupt_catch();
-    int code = import_text(prefix, arguments->operands, (size_t)arguments->operand_count,
-                           show_progress, &progress, &facts, err);
+    code = import_text(prefix, arguments->operands, (size_t)arguments->operand_count, show_progress,
+                       &progress, &facts, err);
     progress_clear(&progress);
     interrupt_deliver();
     if (code)

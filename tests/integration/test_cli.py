@@ -201,6 +201,10 @@ def test_import_json_and_failure(tmp_path):
                                "vocab_size": 257}
     code, out, err = ctl("import", "--out", "u", "absent.txt", cwd=tmp_path)
     assert (code, out) == (66, "") and "absent.txt" in err
+    for ending in ".idx", ".bin":
+        assert ctl("import", "--out", "u" + ending, "a.txt", cwd=tmp_path) == (
+            64, "", f"ballastctl: import: --out: found 'u{ending}', expected a PREFIX without "
+            f"'{ending}'\n")
     assert sorted(os.listdir(tmp_path)) == ["a.txt", "none.txt", "t.bin", "t.idx"]
 
 
