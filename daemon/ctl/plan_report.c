@@ -129,10 +129,18 @@ static void describe_balance(const struct plan_report *report, struct table *fac
     table_cell(facts, "%.2f steps mean, %" PRIu64 " at most", tally_delay(tally), tally->delay_max);
     table_cell(facts, "longest");
     table_cell(facts, "%s tokens in a micro-batch", human_count(tally->longest, text));
+}
+
+static void describe_sharding(const struct plan_report *report, struct table *facts)
+{
+    const struct tally *tally = &report->tally;
     table_cell(facts, "busiest CP rank");
-    table_cell(facts, "%.4f times the ideal; %.0f %% of micro-batches sharded per document",
-               tally_busiest_cp_rank(tally),
-               100.0 * (double)tally->per_document / (double)tally->microbatches);
+    if (report->config->sharding.strategy == CP_ADAPTIVE)
+        table_cell(facts, "%.4f times the ideal; %.0f %% of micro-batches sharded per document",
+                   tally_busiest_cp_rank(tally),
+                   100.0 * (double)tally->per_document / (double)tally->microbatches);
+    else
+        table_cell(facts, "%.4f times the ideal", tally_busiest_cp_rank(tally));
 }
 
 /* "gap_mean 0.0012, gap_max 0.0130, nodes 4711". */
@@ -209,6 +217,7 @@ int plan_report_summary(const struct plan_report *report, struct output *out, st
     describe_job(report, facts);
     describe_steps(report, facts);
     describe_balance(report, facts);
+    describe_sharding(report, facts);
     describe_policy(report, facts);
     table_cell(facts, "digest");
     table_cell(facts, "%s", digest_text(report->digest, digest));
