@@ -196,11 +196,12 @@ row() {
 }
 
 show_gain() {
-    say "planning $steps steps twice, to compare"
+    say "planning $steps steps in three ways, to compare"
     printf '\n  %-8s %-13s %10s %10s %15s %16s %9s\n' packing sharding imbalance 'at most' \
         'makespan ratio' 'busiest CP rank' delay
     row plain per-sequence
     row wlb adaptive
+    row adaptive hybrid
     cat <<'TEXT'
 
   imbalance: work of the busiest micro-batch of a step over the mean; 1 is level; the mean over all
@@ -208,6 +209,7 @@ show_gain() {
   makespan ratio: sum of the busiest over sum of the means: what all steps take over what they need
   busiest CP rank: attention work of the busiest context-parallel rank over its fair share
   delay: steps that a token waits for company, on average
+  wlb with adaptive sharding is the paper; adaptive packing and hybrid sharding are Ballast's own.
   A token is a byte; context window 131072; attention costs as much as the rest at B = 24576.
 TEXT
 }
