@@ -316,7 +316,8 @@ static void mark(void *context, size_t index)
 void release_take(struct release *release, const struct outlier *pool, size_t count,
                   const struct choice *choice, bool *take)
 {
-    memset(take, 0, count * sizeof *take);
+    if (count)
+        memset(take, 0, count * sizeof *take);
     begin(release);
     fill(release, pool, count, choice->first, choice->level, mark, take);
 }
