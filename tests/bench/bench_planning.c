@@ -4,10 +4,12 @@
  *   bench_planning LENGTHS STEPS
  *
  * Prints one JSON object a line:
- *   {"what":"planning","n":4,"cp":c,"documents_per_second":r}  planner_step in a loop: stream, pack
- *       (`wlb`), CP shards (`adaptive`), digest; documents are those that the stream handed out
- *   {"what":"packing","n":n,"mean_us":m,"p99_us":p}  the packer alone, wants/offer/pack of a step,
- *       its pieces drawn from the stream beforehand
+ *   {"what":"planning","policy":"wlb","n":4,"cp":c,"documents_per_second":r}  planner_step in a
+ * loop: stream, pack, CP shards (`adaptive`), digest; documents are those that the stream handed
+ * out
+ *   {"what":"packing","policy":"wlb","n":n,"mean_us":m,"p99_us":p}  the packer alone, wants/offer/
+ *       foresee/pack of a step, its pieces drawn from the stream beforehand
+ * for the policies `wlb` and `adaptive`.
  * The settings are those of PAPER.md's calibration: window 128K, S_max twice that, thresholds 32K
  * and 80K, B = 24576. Every result is checked: what went in comes out or waits. A failed check, or
  * any error, ends with status 1. The first 10 steps warm up and count nowhere. Times are processor
@@ -42,8 +44,9 @@ static void expect(bool holds, const char *what)
     }
 }
 
-/* A job over `lengths` with n micro-batches a step and cp ranks. */
-static struct config *job_over(const char *lengths, unsigned n, unsigned cp)
+/* A job over `lengths` with n micro-batches a step and cp ranks; `wlb` alone looks at thresholds.
+ */
+static struct config *job_over(const char *lengths, const char *policy, unsigned n, unsigned cp)
 {
     char text[4096];
     snprintf(text, sizeof text,
@@ -55,10 +58,10 @@ static struct config *job_over(const char *lengths, unsigned n, unsigned cp)
              "parallel: { dp: 1, pp: 4, cp: %u, tp: 8, microbatches: %u }\n"
              "context_window: 131072\n"
              "max_sequence_length: 262144\n"
-             "packing: { policy: wlb, outlier_thresholds: [32768, 81920] }\n"
+             "packing: { policy: %s, outlier_thresholds: [32768, 81920] }\n"
              "sharding: { strategy: adaptive }\n"
              "cost: { crossover_tokens: 24576 }\n",
-             lengths, cp, n);
+             lengths, cp, n, policy);
     struct config *config = NULL;
     struct error err = { 0 };
     if (config_parse("bench", text, strlen(text), NULL, 0, &config, &err))
@@ -83,9 +86,9 @@ static void plan_one(struct planner *planner, struct step_plan *plan)
         die("planner_step", &err);
 }
 
-static void bench_planner(const char *lengths, unsigned cp, unsigned steps)
+static void bench_planner(const char *lengths, const char *policy, unsigned cp, unsigned steps)
 {
-    struct config *config = job_over(lengths, 4, cp);
+    struct config *config = job_over(lengths, policy, 4, cp);
     struct corpus *corpus = corpus_of(config);
     struct planner *planner = NULL;
     struct step_plan plan = { 0 };
@@ -106,22 +109,24 @@ static void bench_planner(const char *lengths, unsigned cp, unsigned steps)
     uint64_t documents = planner_cursors(planner)[0].documents - documents_before;
     expect(served + plan.waiting.tokens == planner_cursors(planner)[0].tokens,
            "tokens served and waiting are not those that arrived");
-    printf("{\"what\":\"planning\",\"n\":4,\"cp\":%u,\"documents_per_second\":%.0f}\n", cp,
-           (double)documents / seconds);
+    printf("{\"what\":\"planning\",\"policy\":\"%s\",\"n\":4,\"cp\":%u,"
+           "\"documents_per_second\":%.0f}\n",
+           policy, cp, (double)documents / seconds);
     step_plan_fini(&plan);
     planner_free(planner);
     corpus_close(corpus);
     config_free(config);
 }
 
-/* Pieces in stream order, as many as a packer can want in `steps` steps. */
+/* Pieces in stream order, as many as a packer can want and foresee in `steps` steps. */
 struct supply {
     struct piece *pieces;
-    size_t count, capacity, next;
+    uint32_t *lengths; /* of the pieces */
+    size_t count, capacity, length_capacity, next;
 };
 
 static void fill_supply(struct supply *supply, const struct config *config,
-                        const struct corpus *corpus, unsigned steps)
+                        const struct corpus *corpus, unsigned steps, uint64_t foreseen)
 {
     struct stream_options options = { .seed = config->seed,
                                       .context_window = config->context_window,
@@ -131,31 +136,52 @@ static void fill_supply(struct supply *supply, const struct config *config,
     if (stream_new(corpus, &options, &stream, &err))
         die("stream", &err);
     uint64_t wanted = (uint64_t)steps * (config_step_microbatches(config) + 1) *
-                      config->context_window; /* a step may take one piece too many */
+                          config->context_window + /* a step may take one piece too many */
+                      foreseen;
     for (uint64_t tokens = 0; tokens < wanted; supply->count++) {
         struct piece piece;
-        expect(grow(supply->pieces, &supply->capacity, supply->count + 1), "memory");
+        expect(grow(supply->pieces, &supply->capacity, supply->count + 1) &&
+                   grow(supply->lengths, &supply->length_capacity, supply->count + 1),
+               "memory");
         expect(stream_next(stream, &piece), "a source that repeats has an end");
         supply->pieces[supply->count] = piece;
+        supply->lengths[supply->count] = piece.length;
         tokens += piece.length;
     }
     stream_free(stream);
 }
 
+/* How many of the pieces that follow hold so many tokens: what a planner has at hand as well. */
+static size_t pieces_ahead(const struct supply *supply, uint64_t tokens)
+{
+    size_t end = supply->next;
+    for (uint64_t reached = 0; reached < tokens; reached += supply->lengths[end++])
+        expect(end < supply->count, "the supply is too small");
+    return end - supply->next;
+}
+
 /* One step through the packer; returns what it took in nanoseconds. */
-static uint64_t pack_step(const struct pack_policy *policy, void *state, struct supply *supply,
-                          struct packing *packing)
+static uint64_t pack_step(const struct pack_policy *policy, void *state, uint64_t step,
+                          struct supply *supply, struct packing *packing)
 {
     struct error err = { 0 };
     uint64_t start = thread_ns();
     while (policy->wants(state)) {
         expect(supply->next < supply->count, "the supply is too small");
-        if (policy->offer(state, &supply->pieces[supply->next++], &err))
+        struct piece *piece = &supply->pieces[supply->next++];
+        piece->arrived = step;
+        if (policy->offer(state, piece, &err))
             die("offer", &err);
     }
+    uint64_t took = thread_ns() - start;
+    size_t ahead = policy->foresight ? pieces_ahead(supply, policy->foresight(state)) : 0;
+    start = thread_ns();
+    if (policy->foresee &&
+        policy->foresee(state, step, supply->lengths + supply->next, ahead, &err))
+        die("foresee", &err);
     if (policy->pack(state, false, packing, &err))
         die("pack", &err);
-    return thread_ns() - start;
+    return took + thread_ns() - start;
 }
 
 static void check_conservation(const struct pack_policy *policy, void *state,
@@ -174,14 +200,11 @@ static void check_conservation(const struct pack_policy *policy, void *state,
     expect(offered == served + waiting, "the packer lost or doubled tokens");
 }
 
-static void bench_packer(const char *lengths, unsigned n, unsigned steps)
+static void bench_packer(const char *lengths, const char *policy_name, unsigned n, unsigned steps)
 {
-    struct config *config = job_over(lengths, n, 1);
+    struct config *config = job_over(lengths, policy_name, n, 1);
     struct corpus *corpus = corpus_of(config);
-    struct supply supply = { 0 };
-    fill_supply(&supply, config, corpus, WARM_UP_STEPS + steps);
-
-    const struct pack_policy *policy = pack_policy_find("wlb");
+    const struct pack_policy *policy = pack_policy_find(policy_name);
     struct pack_shape shape = { .microbatches = n,
                                 .window = config->context_window,
                                 .max_tokens = config->max_sequence_length };
@@ -190,21 +213,25 @@ static void bench_packer(const char *lengths, unsigned n, unsigned steps)
     if (cost_model_init(&shape.cost, &config->cost, &err) ||
         policy->open(&shape, &config->packing, &state, &err))
         die("packer", &err);
+    struct supply supply = { 0 };
+    fill_supply(&supply, config, corpus, WARM_UP_STEPS + steps,
+                policy->foresight ? policy->foresight(state) : 0);
 
     uint64_t *took = calloc(steps, sizeof *took), served = 0, total = 0;
     struct packing packing = { 0 };
     expect(took != NULL, "memory");
     for (unsigned step = 0; step < WARM_UP_STEPS + steps; step++) {
-        uint64_t ns = pack_step(policy, state, &supply, &packing);
+        uint64_t ns = pack_step(policy, state, step, &supply, &packing);
         served += packing.tokens;
         if (step >= WARM_UP_STEPS)
             total += took[step - WARM_UP_STEPS] = ns;
     }
     check_conservation(policy, state, &supply, served);
-    printf("{\"what\":\"packing\",\"n\":%u,\"mean_us\":%.1f,\"p99_us\":%.1f}\n", n,
-           (double)total / steps / 1e3, (double)percentile(took, steps, 990) / 1e3);
+    printf("{\"what\":\"packing\",\"policy\":\"%s\",\"n\":%u,\"mean_us\":%.1f,\"p99_us\":%.1f}\n",
+           policy_name, n, (double)total / steps / 1e3, (double)percentile(took, steps, 990) / 1e3);
     free(took);
     free(supply.pieces);
+    free(supply.lengths);
     packing_fini(&packing);
     policy->close(state);
     corpus_close(corpus);
@@ -218,9 +245,12 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_planning LENGTHS STEPS\n");
         return 64;
     }
-    bench_planner(argv[1], 1, steps);
-    bench_planner(argv[1], 8, steps);
-    bench_packer(argv[1], 4, steps);
-    bench_packer(argv[1], 64, steps / 16 + 1);
+    static const char *const policies[] = { "wlb", "adaptive" };
+    for (int p = 0; p < 2; p++) {
+        bench_planner(argv[1], policies[p], 1, steps);
+        bench_planner(argv[1], policies[p], 8, steps);
+        bench_packer(argv[1], policies[p], 4, steps);
+        bench_packer(argv[1], policies[p], 64, steps / 16 + 1);
+    }
     return 0;
 }

@@ -33,7 +33,7 @@ class Table:
 
 def start(main, quick):
     """Runs main(*numbers of the command line); `--quick` gives `quick`, and asks for no target."""
-    if sys.argv[1:] == ["--quick"]:
+    if "--quick" in sys.argv:
         main(*quick)
-    elif main(*map(int, sys.argv[1:])):
+    elif main(*(int(each) for each in sys.argv[1:] if each != "--details")):
         sys.exit("a target was missed")
