@@ -101,7 +101,7 @@ static int adaptive_open(const struct pack_shape *shape, const struct pack_optio
     /* A single micro-batch is always level: nothing needs to wait for company. */
     adaptive->outlier_tokens =
         shape->microbatches > 1 ? shape->window / OUTLIER_FRACTION + 1 : UINT32_MAX;
-    promise_init(&adaptive->promise, shape, options->max_delay);
+    promise_init(&adaptive->promise, shape, options->max_delay, shape->window / OUTLIER_FRACTION);
     uint32_t balance = (uint32_t)lround(options->balance * RELEASE_BALANCE);
     status = release_init(&adaptive->release, &adaptive->shape, balance, err);
     if (status == 0)
@@ -119,9 +119,10 @@ static int adaptive_open(const struct pack_shape *shape, const struct pack_optio
 static bool adaptive_wants(const void *state)
 {
     const struct adaptive *adaptive = state;
-    uint64_t held = adaptive->left.tokens + adaptive->small.tokens + adaptive->pool.tokens;
+    uint64_t waiting = adaptive->left.tokens + adaptive->pool.tokens;
     return adaptive->left.tokens + adaptive->intake < batch_tokens(adaptive) &&
-           held <= adaptive->promise.most_waiting;
+           waiting <= adaptive->promise.most_waiting &&
+           waiting + adaptive->small.tokens <= adaptive->promise.most_held;
 }
 
 static int adaptive_offer(void *state, const struct piece *piece, struct error *err)

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-void promise_init(struct promise *promise, const struct pack_shape *shape, uint32_t max_delay)
+void promise_init(struct promise *promise, const struct pack_shape *shape, uint32_t max_delay,
+                  uint32_t small_tokens)
 {
     uint64_t window = shape->window;
     uint64_t half_full = (uint64_t)shape->microbatches * shape->max_tokens / 2;
@@ -10,6 +11,8 @@ void promise_init(struct promise *promise, const struct pack_shape *shape, uint3
     /* One piece less: the last one marked may reach over what is needed. */
     promise->safe_tokens = half_full > 2 * window ? half_full - window : window;
     promise->most_waiting = (max_delay + UINT64_C(1)) * promise->safe_tokens - window;
+    uint64_t nearly_full = (uint64_t)shape->microbatches * (shape->max_tokens - small_tokens);
+    promise->most_held = max_delay * promise->safe_tokens + nearly_full - window;
 }
 
 void promise_begin(struct promise *promise)

@@ -20,13 +20,16 @@
 struct promise {
     uint32_t max_delay;                   /* 1 .. PROMISE_MOST_DELAY */
     uint64_t safe_tokens;                 /* that a step can always place */
-    uint64_t most_waiting;                /* tokens held; above it intake pauses */
+    uint64_t most_waiting;                /* tokens that waited or may wait, and */
+    uint64_t most_held;                   /* tokens in all; above either intake pauses */
     uint64_t due[PROMISE_MOST_DELAY + 1]; /* tokens by steps left; working memory */
     uint64_t needed;                      /* tokens that must still go in this step */
     uint32_t last;                        /* pieces with fewer steps left than this must all go */
 };
 
-void promise_init(struct promise *promise, const struct pack_shape *shape, uint32_t max_delay);
+/* Pieces of up to `small_tokens` find room until every micro-batch is full but for as many. */
+void promise_init(struct promise *promise, const struct pack_shape *shape, uint32_t max_delay,
+                  uint32_t small_tokens);
 
 /* Call in this order, every step: begin, add every list of waiting pieces, settle, then ask. */
 void promise_begin(struct promise *promise);

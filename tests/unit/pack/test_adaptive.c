@@ -201,17 +201,24 @@ Test(adaptive, a_single_microbatch_lets_nothing_wait_for_company)
     feed_close(&feed);
 }
 
-/* A step of two micro-batches of 64 is sure of 64 tokens: with max_delay 1, 64 may be at hand. */
+/* Two micro-batches of 64 are sure to hold 64 tokens, and 120 if the pieces are small. */
 Test(adaptive, intake_is_bounded_by_the_promise)
 {
     for (uint32_t max_delay = 1; max_delay <= 2; max_delay++) {
         struct feed feed = open_adaptive(2, 64, 1, max_delay);
-        feed_offer(&feed, 60);
-        feed_offer(&feed, 4);
+        feed_offer(&feed, 59);
+        feed_offer(&feed, 5);
         cr_assert(feed.policy->wants(feed.packer));
-        feed_offer(&feed, 1);
+        feed_offer(&feed, 5);
         cr_assert_eq(feed.policy->wants(feed.packer), max_delay > 1);
         feed_close(&feed);
+
+        struct feed small = open_adaptive(2, 64, 1, max_delay);
+        offer_many(&small, 30, 4);
+        cr_assert(small.policy->wants(small.packer));
+        offer_many(&small, 1, 4);
+        cr_assert_eq(small.policy->wants(small.packer), max_delay > 1);
+        feed_close(&small);
     }
 }
 

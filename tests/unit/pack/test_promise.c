@@ -11,7 +11,7 @@ static struct promise open_promise(uint32_t microbatches, uint32_t window, uint3
                                 .window = window,
                                 .max_tokens = max_tokens };
     struct promise promise;
-    promise_init(&promise, &shape, max_delay);
+    promise_init(&promise, &shape, max_delay, window / 16);
     return promise;
 }
 
@@ -31,14 +31,18 @@ static void expect_must(struct promise *promise, const struct piece *pieces, siz
         cr_expect_eq(promise_must_go(promise, &pieces[i], STEP), must[i], "piece %zu", i);
 }
 
-/* Half of N x S_max less a piece; what two steps hold less a piece may be at hand. */
+/*
+ * A step is sure of half of N x S_max less a piece, and with small pieces to fill it, of all but
+ * N x S / 16; one piece more than was asked for may arrive.
+ */
 Test(promise, amounts_follow_from_the_shape)
 {
-    struct promise promise = open_promise(4, 100, 200, 1);
-    cr_assert_eq(promise.safe_tokens, 300);
-    cr_assert_eq(promise.most_waiting, 500);
-    promise = open_promise(4, 100, 200, 3);
-    cr_assert_eq(promise.most_waiting, 1100);
+    struct promise promise = open_promise(4, 160, 320, 1);
+    cr_assert_eq(promise.safe_tokens, 480);
+    cr_assert_eq(promise.most_waiting, 2 * 480 - 160);
+    cr_assert_eq(promise.most_held, 480 + 4 * 310 - 160);
+    promise = open_promise(4, 160, 320, 3);
+    cr_assert_eq(promise.most_waiting, 4 * 480 - 160);
     promise = open_promise(2, 100, 100, 1);
     cr_assert_eq(promise.safe_tokens, 100,
                  "a piece and less than another fit into two at any rate");
