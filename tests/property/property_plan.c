@@ -9,6 +9,7 @@
 
 #include "base/permutation.h"
 #include "plan/plan.h"
+#include "support/ledger.h"
 #include "support/length_job.h"
 
 struct draw {
@@ -71,57 +72,6 @@ static struct length_job random_job(struct draw *from, uint32_t **ret_lengths, u
     return length_job_open(yaml, sources, count > 1 ? 2 : 1);
 }
 
-/* Tokens of each document that were served, as a byte a token. */
-struct ledger {
-    const struct corpus *corpus;
-    unsigned char **tokens; /* [source] one byte for every token of the source, in order */
-    uint64_t **starts;      /* [source][document] */
-};
-
-static struct ledger ledger_new(const struct corpus *corpus)
-{
-    struct ledger ledger = { corpus, calloc(corpus->source_count, sizeof *ledger.tokens),
-                             calloc(corpus->source_count, sizeof *ledger.starts) };
-    for (size_t s = 0; s < corpus->source_count; s++) {
-        const struct source *source = &corpus->sources[s];
-        ledger.tokens[s] = calloc(source->tokens + 1, 1);
-        ledger.starts[s] = calloc(source->documents + 1, sizeof **ledger.starts);
-        for (uint64_t d = 0; d < source->documents; d++)
-            ledger.starts[s][d + 1] = ledger.starts[s][d] + source_document_tokens(source, d);
-    }
-    return ledger;
-}
-
-static void ledger_free(struct ledger *ledger)
-{
-    for (size_t s = 0; s < ledger->corpus->source_count; s++) {
-        free(ledger->tokens[s]);
-        free(ledger->starts[s]);
-    }
-    free(ledger->tokens);
-    free(ledger->starts);
-}
-
-static void ledger_serve(struct ledger *ledger, const struct piece *piece)
-{
-    uint64_t *starts = ledger->starts[piece->source];
-    uint64_t start = starts[piece->document] + piece->offset;
-    cr_assert_leq(start + piece->length, starts[piece->document + 1]);
-    cr_assert_eq((piece->flags & PIECE_ENDS_DOCUMENT) != 0,
-                 start + piece->length == starts[piece->document + 1]);
-    for (uint32_t i = 0; i < piece->length; i++)
-        cr_assert_eq(ledger->tokens[piece->source][start + i]++, 0, "a token is served twice");
-}
-
-static uint64_t ledger_unserved(const struct ledger *ledger)
-{
-    uint64_t unserved = 0;
-    for (size_t s = 0; s < ledger->corpus->source_count; s++)
-        for (uint64_t t = 0; t < ledger->corpus->sources[s].tokens; t++)
-            unserved += ledger->tokens[s][t] == 0;
-    return unserved;
-}
-
 static void check_microbatch(const struct step_plan *plan, uint32_t index,
                              const struct config *config)
 {
@@ -160,7 +110,8 @@ static uint64_t run_to_end(const struct length_job *job, struct ledger *ledger, 
             if (promised)
                 cr_assert_leq(plan.step - plan.pieces[i].arrived, job->config->packing.max_delay,
                               "max_delay is a promise:\n%s", yaml);
-            ledger_serve(ledger, &plan.pieces[i]);
+            const char *wrong = ledger_serve(ledger, &plan.pieces[i]);
+            cr_assert_null(wrong, "%s", wrong);
         }
         for (uint32_t m = 0; m < plan.microbatch_count; m++)
             check_microbatch(&plan, m, job->config);
