@@ -11,7 +11,7 @@ from figures import Table, start
 
 import harness
 from packing import length_file
-from tradeoff import Curve, adaptive, job, mean_point, run
+from tradeoff import Curve, Point, adaptive, job, run
 
 WINDOW, ROOM = 131072, 2
 BALANCES = [step / 20 for step in range(21)]
@@ -25,7 +25,7 @@ def curve(lengths, n, shuffles, steps):
     jobs = [job(lengths, n, WINDOW, ROOM, adaptive(balance), seed)
             for balance in BALANCES for seed in range(1, shuffles + 1)]
     rows = run(jobs, steps)
-    return Curve(mean_point(f"balance {balance:g}", rows[i * shuffles:(i + 1) * shuffles])
+    return Curve(Point(f"balance {balance:g}", rows[i * shuffles:(i + 1) * shuffles])
                  for i, balance in enumerate(BALANCES))
 
 

@@ -42,19 +42,20 @@ def run(jobs, steps):
 
 
 class Point:
-    """One setting: its delay, and its excess, makespan ratio - 1; `name` says which."""
+    """One setting: its delay, and its excess, makespan ratio - 1; `name` says which.
 
-    def __init__(self, name, delay, excess):
-        self.name, self.delay, self.excess = name, delay, excess
+    Its delay is no less than what it holds: pieces that are never served are counted as well. It
+    has `settled` when the two agree: else its queues still grow.
+    """
+
+    def __init__(self, name, rows):
+        mean = {key: sum(row[key] for row in rows) / len(rows) for key in rows[0]}
+        self.name, self.excess = name, mean["makespan_ratio"] - 1
+        self.delay = max(mean["delay"], mean["held"])
+        self.settled = abs(mean["held"] - mean["delay"]) <= 0.01 + 0.1 * self.delay
 
     def __str__(self):
         return f"{self.name}: {1 + self.excess:.5f} at {self.delay:.3f}"
-
-
-def mean_point(name, rows):
-    """The same setting on several shuffles."""
-    return Point(name, sum(row["delay"] for row in rows) / len(rows),
-                 sum(row["makespan_ratio"] - 1 for row in rows) / len(rows))
 
 
 class Curve:
