@@ -115,15 +115,28 @@ void corpus_close(struct corpus *corpus)
     free(corpus);
 }
 
-/* A range outside the document is a mistake of the caller, told by number. */
-static int check_range(const struct source *source, uint64_t document, uint64_t offset,
-                       uint32_t count, struct error *err)
+int corpus_check(const struct corpus *corpus, struct error *err)
 {
-    if (document >= source->documents)
-        return error_set(err, EX_SOFTWARE,
-                         "source %s: document %" PRIu64 " was asked for, expected below %" PRIu64,
-                         source->name, document, source->documents);
-    uint64_t tokens = source_document_tokens(source, document);
+    for (size_t i = 0; i < corpus->source_count; i++)
+        for (size_t j = 0; j < corpus->sources[i].shard_count; j++) {
+            int code = shard_check(&corpus->sources[i].shards[j], err);
+            if (code)
+                return code;
+        }
+    return 0;
+}
+
+/* A document or a range that is not there is a mistake of the caller, told by number. */
+static int refuse_document(const struct source *source, uint64_t document, struct error *err)
+{
+    return error_set(err, EX_SOFTWARE,
+                     "source %s: document %" PRIu64 " was asked for, expected below %" PRIu64,
+                     source->name, document, source->documents);
+}
+
+static int check_range(const struct source *source, uint64_t document, uint64_t tokens,
+                       uint64_t offset, uint32_t count, struct error *err)
+{
     if (offset > tokens || count > tokens - offset)
         return error_set(err, EX_SOFTWARE,
                          "source %s: %" PRIu32 " tokens from token %" PRIu64 " of document %" PRIu64
@@ -144,12 +157,17 @@ int corpus_read(const struct corpus *corpus, size_t source_number, uint64_t docu
                          "source %s has document lengths only and no tokens: it can be planned "
                          "and simulated, not served",
                          source->name);
-    int code = check_range(source, document, offset, count, err);
-    if (code)
-        return code;
+    if (document >= source->documents)
+        return refuse_document(source, document, err);
     uint64_t within;
     const struct shard *shard = source_shard(source, document, &within);
-    uint64_t begin = shard->format->document(shard->index, within).offset;
+    struct extent extent = shard->format->document(shard->index, within);
+    int code = shard_check(shard, err); /* of what has just been looked up */
+    if (!code)
+        code = check_range(source, document, extent.tokens, offset, count, err);
+    if (code)
+        return code;
+    uint64_t begin = extent.offset;
     unsigned stored_bytes = token_type_bytes(shard->stored.type);
     return token_file_read(&shard->stored, begin + offset * stored_bytes, count,
                            corpus->token_bytes, corpus->vocab_size, tokens, err);

@@ -1,10 +1,11 @@
 /*
  * The corpus: every source's token shards, opened and checked, read-only (DESIGN section 5).
  *
- * Indices are memory-mapped; tokens are read with pread, so that a shard that shrinks or fails
- * under us is an error value and never a signal. (An index that is cut short in place while it is
- * mapped still is SIGBUS: replace shards by rename.) A corpus is immutable after corpus_open: every
- * function that takes a const corpus or source may be called from any thread at once.
+ * Indices are memory-mapped; tokens are read with pread. A shard that shrinks or fails under us is
+ * an error value and never a signal: an index that does reads as empty documents from then on, and
+ * corpus_check and corpus_read say so. Replace shards by rename. A corpus is immutable after
+ * corpus_open: every function that takes a const corpus or source may be called from any thread at
+ * once.
  */
 #ifndef BALLAST_CORPUS_CORPUS_H
 #define BALLAST_CORPUS_CORPUS_H
@@ -72,6 +73,12 @@ int corpus_open(const struct source_spec *specs, size_t count, uint32_t vocab_si
 
 /* Closes everything; NULL is accepted. No call on the corpus may be under way. */
 void corpus_close(struct corpus *corpus);
+
+/*
+ * Do all indices still say what they said when they were opened? EX_IOERR names the shard that does
+ * not: what was looked up since the last check may be wrong. No I/O; any thread.
+ */
+int corpus_check(const struct corpus *corpus, struct error *err);
 
 /* Tokens of a document, 0 for an empty one. `document` < source->documents. No I/O but page-ins. */
 uint64_t source_document_tokens(const struct source *source, uint64_t document);

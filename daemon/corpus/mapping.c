@@ -16,13 +16,24 @@ int mapping_open(const struct shard_file *file, const char *path, struct mapping
                          "%s: mapping %zu bytes: %s; every token shard holds one map: raise "
                          "vm.max_map_count or the address-space limit, or merge shards",
                          path, size, strerror(errno));
+    struct mapping_guard *guard = mapping_guard_add(bytes, size);
+    if (!guard) {
+        munmap(bytes, size);
+        return error_memory(err, "guarding a mapping");
+    }
     madvise(bytes, size, MADV_SEQUENTIAL);
-    *ret_mapping = (struct mapping){ .bytes = bytes, .size = size };
+    *ret_mapping = (struct mapping){ .bytes = bytes, .size = size, .guard = guard };
     return 0;
+}
+
+bool mapping_intact(const struct mapping *mapping)
+{
+    return !mapping_guard_broken(mapping->guard);
 }
 
 void mapping_close(struct mapping *mapping)
 {
+    mapping_guard_remove(mapping->guard);
     if (mapping->bytes)
         munmap((void *)(uintptr_t)mapping->bytes, mapping->size);
     *mapping = (struct mapping){ 0 };

@@ -1,11 +1,16 @@
-/* A file mapped read-only, whose pages are given back once they have been looked at. */
+/*
+ * A file mapped read-only, whose pages are given back once they have been looked at. When the file
+ * is cut short or cannot be read, its bytes become zeros and the mapping is broken for good.
+ */
 #ifndef BALLAST_CORPUS_MAPPING_H
 #define BALLAST_CORPUS_MAPPING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "corpus/mapping_guard.h"
 #include "corpus/shard_file.h"
 
 /* Contents are hashed and checked in blocks of this size, so that memory stays flat. */
@@ -14,6 +19,7 @@
 struct mapping {
     const unsigned char *bytes; /* NULL when nothing is mapped */
     size_t size;
+    struct mapping_guard *guard;
 };
 
 /*
@@ -22,6 +28,9 @@ struct mapping {
  */
 int mapping_open(const struct shard_file *file, const char *path, struct mapping *ret_mapping,
                  struct error *err);
+
+/* False: bytes read before this call may not have been the file's. */
+bool mapping_intact(const struct mapping *mapping);
 
 /* Accepts an empty mapping. */
 void mapping_close(struct mapping *mapping);

@@ -44,16 +44,19 @@ static uint64_t sequence_begin(const struct megatron_index *index, uint64_t sequ
 
 /*
  * Pointers are the running sum of lengths, so two of them bound a document of any number of
- * sequences. An index that is overwritten while it is mapped gives an empty document at worst.
+ * sequences. An index that is overwritten while it is mapped gives an empty document at worst, and
+ * is broken once that shows.
  */
 static struct extent megatron_document(const void *state, uint64_t document)
 {
     const struct megatron_index *index = state;
     const unsigned char *entry = index->documents + 8 * document;
-    uint64_t begin = sequence_begin(index, (uint64_t)load_i64(entry));
-    uint64_t end = sequence_begin(index, (uint64_t)load_i64(entry + 8));
-    if (end < begin || end > index->data_bytes)
+    uint64_t first = (uint64_t)load_i64(entry), next = (uint64_t)load_i64(entry + 8);
+    uint64_t begin = sequence_begin(index, first), end = sequence_begin(index, next);
+    if (first > next || next > index->sequences || end < begin || end > index->data_bytes) {
+        mapping_guard_break(index->map.guard);
         return (struct extent){ .offset = 0, .tokens = 0 };
+    }
     return (struct extent){ .offset = begin, .tokens = (end - begin) >> index->token_shift };
 }
 
@@ -215,6 +218,12 @@ static int check_index(struct shard *shard, struct error *err)
     return 0;
 }
 
+static bool megatron_intact(const void *state)
+{
+    const struct megatron_index *index = state;
+    return mapping_intact(&index->map);
+}
+
 static int megatron_open(struct shard *shard, struct error *err)
 {
     struct shard_file file;
@@ -231,7 +240,8 @@ static int megatron_open(struct shard *shard, struct error *err)
     if (code)
         return code;
     shard->documents = header.document_indices - 1;
-    return check_index(shard, err);
+    code = check_index(shard, err);
+    return megatron_intact(shard->index) ? code : shard_refuse_change(shard, err);
 }
 
 static void megatron_close(void *state)
@@ -248,6 +258,7 @@ const struct shard_format megatron_format = {
     .open = megatron_open,
     .close = megatron_close,
     .document = megatron_document,
+    .intact = megatron_intact,
     .has_tokens = true,
     .has_pair = true,
 };

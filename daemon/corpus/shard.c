@@ -23,6 +23,22 @@ int shard_open(const struct shard_format *format, const char *path, struct shard
     return 0;
 }
 
+int shard_refuse_change(const struct shard *shard, struct error *err)
+{
+    return error_set(err, EX_IOERR,
+                     "shard %s: the index has been cut short, overwritten or become unreadable "
+                     "since it was opened: put the shard back and start again; replace shards by "
+                     "rename, never in place",
+                     shard->path);
+}
+
+int shard_check(const struct shard *shard, struct error *err)
+{
+    if (!shard->format->intact || shard->format->intact(shard->index))
+        return 0;
+    return shard_refuse_change(shard, err);
+}
+
 void shard_close(struct shard *shard)
 {
     shard->format->close(shard->index);

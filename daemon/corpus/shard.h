@@ -39,6 +39,8 @@ struct shard_format {
     void (*close)(void *index); /* accepts NULL */
     /* Hot and without system calls; `document` < shard->documents. Any thread. */
     struct extent (*document)(const void *index, uint64_t document);
+    /* False once the index was found changed; NULL for an index that is held in memory. */
+    bool (*intact)(const void *index);
     bool has_tokens;
     bool has_pair; /* a shard is PREFIX.idx with PREFIX.bin */
 };
@@ -51,5 +53,14 @@ const struct shard_format *shard_format_of(enum source_format format);
 int shard_open(const struct shard_format *format, const char *path, struct shard *ret_shard,
                struct error *err);
 void shard_close(struct shard *shard);
+
+/*
+ * Does the index still say what it said when it was opened? Ask after what was looked up has been
+ * used, or before it leaves: EX_IOERR makes it worthless. No system call; any thread.
+ */
+int shard_check(const struct shard *shard, struct error *err);
+
+/* The error of shard_check. */
+int shard_refuse_change(const struct shard *shard, struct error *err);
 
 #endif

@@ -11,6 +11,7 @@
 
 struct planner {
     const struct config *config;
+    const struct corpus *corpus;
     struct pack_shape shape;
     struct stream *stream;
     struct foresight foresight;          /* open when the policy asks for it */
@@ -96,6 +97,23 @@ static int decide_thresholds(struct planner *planner, const struct corpus *corpu
     return 0;
 }
 
+/* What was planned from an index that has changed is no plan. */
+static int check_corpus(const struct planner *planner, struct error *err)
+{
+    int status = corpus_check(planner->corpus, err);
+    if (status)
+        return status;
+    const struct source *changed = planner->stream ? stream_changed(planner->stream) : NULL;
+    if (!changed && planner->foresight.scout)
+        changed = stream_changed(planner->foresight.scout);
+    if (!changed)
+        return 0;
+    return error_set(err, EX_IOERR,
+                     "source %s: an index of its shards has been overwritten since it was opened: "
+                     "put the shard back and start again; replace shards by rename, never in place",
+                     changed->name);
+}
+
 static int init(struct planner *planner, const struct corpus *corpus, struct error *err)
 {
     const struct config *config = planner->config;
@@ -113,6 +131,10 @@ static int init(struct planner *planner, const struct corpus *corpus, struct err
         status = open_packer(planner, err);
     if (status == 0 && planner->policy->foresight)
         status = foresight_open(&planner->foresight, corpus, &options, err);
+    if (status == 0 || status == EX_DATAERR) {
+        int changed = check_corpus(planner, err); /* the better reason, where there are two */
+        status = changed ? changed : status;
+    }
     planner->digest = planner->job;
     return status;
 }
@@ -124,6 +146,7 @@ int planner_new(const struct config *config, const struct corpus *corpus,
     if (!planner)
         return error_memory(err, "opening the planner");
     planner->config = config;
+    planner->corpus = corpus;
     int status = init(planner, corpus, err);
     if (status) {
         planner_free(planner);
@@ -245,7 +268,8 @@ enum planner_result planner_step(struct planner *planner, struct step_plan *plan
     if (planner->finished)
         return PLANNER_END;
     struct plan_waiting waiting;
-    if (take_in(planner, err) || pack_step(planner, err) || sum_waiting(planner, &waiting, err))
+    if (take_in(planner, err) || pack_step(planner, err) || check_corpus(planner, err) ||
+        sum_waiting(planner, &waiting, err))
         return PLANNER_ERROR;
     if (short_last_step(planner, &waiting) &&
         (planner->packing.piece_count == 0 || planner->config->last_step == LAST_STEP_DROP))

@@ -19,6 +19,7 @@ struct stream {
     size_t count;
     struct lane *lanes;
     struct source_cursor *cursors;
+    const struct source *changed; /* NULL: none has */
 };
 
 static void start_epoch(struct lane *lane, uint64_t epoch)
@@ -57,14 +58,23 @@ static void count_skipped(struct source_cursor *cursor, uint64_t tokens)
     }
 }
 
-/* Begins the lane's next usable document; false when its last epoch is over. */
-static bool begin_document(const struct stream *stream, struct lane *lane,
-                           struct source_cursor *cursor)
+/* Every token of every epoch that is over was handed out or dropped; sums wrap alike. */
+static bool adds_up(const struct lane *lane, const struct source_cursor *cursor)
+{
+    return cursor->tokens + cursor->dropped_tokens == cursor->epoch * lane->source->tokens;
+}
+
+/* Begins the lane's next usable document; false when its last epoch is over, or nothing fits. */
+static bool begin_document(struct stream *stream, struct lane *lane, struct source_cursor *cursor)
 {
     while (!exhausted(lane, cursor)) {
         if (cursor->position == lane->source->documents) {
             cursor->position = 0;
             start_epoch(lane, ++cursor->epoch);
+            if (!adds_up(lane, cursor)) {
+                stream->changed = lane->source;
+                return false;
+            }
             continue;
         }
         lane->document = permutation_at(&lane->permutation, cursor->position++);
@@ -79,12 +89,16 @@ static bool begin_document(const struct stream *stream, struct lane *lane,
 }
 
 /* Hands out the lane's next piece; false when the source is exhausted. */
-static bool lane_next(const struct stream *stream, size_t index, struct piece *ret_piece)
+static bool lane_next(struct stream *stream, size_t index, struct piece *ret_piece)
 {
     struct lane *lane = &stream->lanes[index];
     struct source_cursor *cursor = &stream->cursors[index];
     if (cursor->offset == 0 && !begin_document(stream, lane, cursor))
         return false;
+    if (cursor->offset >= lane->document_tokens) {
+        stream->changed = lane->source;
+        return false;
+    }
 
     uint64_t left = lane->document_tokens - cursor->offset;
     uint32_t window = stream->options.context_window;
@@ -115,7 +129,7 @@ static bool further_behind(const struct stream *stream, size_t a, size_t b)
 
 bool stream_next(struct stream *stream, struct piece *ret_piece)
 {
-    for (;;) {
+    while (!stream->changed) {
         size_t next = stream->count;
         for (size_t i = 0; i < stream->count; i++)
             if (!exhausted(&stream->lanes[i], &stream->cursors[i]) &&
@@ -126,6 +140,12 @@ bool stream_next(struct stream *stream, struct piece *ret_piece)
         if (lane_next(stream, next, ret_piece))
             return true;
     }
+    return false;
+}
+
+const struct source *stream_changed(const struct stream *stream)
+{
+    return stream->changed;
 }
 
 const struct source_cursor *stream_cursors(const struct stream *stream)

@@ -55,6 +55,13 @@ void stream_free(struct stream *stream);
  */
 bool stream_next(struct stream *stream, struct piece *ret_piece);
 
+/*
+ * NULL, or the source whose index has changed since the stream was opened: an epoch had not the
+ * tokens it should, or a document that was begun has become shorter. stream_next then returns
+ * false; what it gave before may be wrong too.
+ */
+const struct source *stream_changed(const struct stream *stream);
+
 /* The cursors of all sources, `corpus->source_count` of them. */
 const struct source_cursor *stream_cursors(const struct stream *stream);
 

@@ -1,5 +1,6 @@
 /* Shards that turn out bad while they are served: the rank is told which, and the daemon lives. */
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,4 +58,50 @@ Test(shards, a_shard_that_shrinks_is_an_input_error)
     cr_assert_neq(early, 0);
     peer_close(&peer);
     cr_assert_eq(daemon_close(&ballastd), 0);
+}
+
+/* `how` makes the index of a running daemon another one; then no step it must plan anew is served.
+ */
+static void expect_index_refused(void (*how)(const char *path))
+{
+    struct daemon_process ballastd;
+    struct peer peer;
+    char path[TEMP_PATH_BYTES];
+    daemon_start(&ballastd, "");
+    peer_open(&peer, ballastd.endpoint);
+    cr_assert_neq(peer_step_hash(&peer, 0, DAEMON_MICROBATCHES, DAEMON_CP), 0);
+    how(temp_path(&ballastd.dir, "shard.idx", path));
+    struct question far = { 500, 0, 0, PEER_ALL_PARTS, PEER_PATIENCE_MS };
+    expect_failure(&peer, &far, WIRE_IO_ERROR);
+    expect_failure(&peer, &far, WIRE_IO_ERROR);
+    peer_close(&peer);
+    cr_assert_eq(daemon_close(&ballastd), 0);
+}
+
+static void cut_short(const char *path)
+{
+    cr_assert_eq(truncate(path, 40), 0);
+}
+
+/* Documents that hold nothing, for ever: not even the planner may wait for the next one. */
+static void fill_with_zeros(const char *path)
+{
+    size_t bytes;
+    free(file_read_all(path, &bytes));
+    unsigned char *zeros = calloc(1, bytes);
+    int fd = open(path, O_WRONLY);
+    cr_assert(zeros && fd >= 0);
+    cr_assert_eq(write(fd, zeros, bytes), (ssize_t)bytes);
+    close(fd);
+    free(zeros);
+}
+
+Test(shards, an_index_that_is_cut_short_is_an_input_error)
+{
+    expect_index_refused(cut_short);
+}
+
+Test(shards, an_index_that_is_overwritten_is_an_input_error)
+{
+    expect_index_refused(fill_with_zeros);
 }
