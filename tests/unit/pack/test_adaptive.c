@@ -29,6 +29,17 @@ Test(adaptive, equal_outliers_do_not_wait)
     feed_close(&feed);
 }
 
+Test(adaptive, small_pieces_are_placed_longest_first)
+{
+    struct feed feed = open_adaptive(2, 128, 1, 4);
+    for (uint32_t length = 1; length <= 4; length++)
+        feed_offer(&feed, length);
+    feed_pack(&feed, false);
+    EXPECT(&feed, 0, 4, 1);
+    EXPECT(&feed, 1, 3, 2);
+    feed_close(&feed);
+}
+
 Test(adaptive, an_outlier_waits_for_company)
 {
     struct feed feed = open_adaptive(2, 128, 1, 9);

@@ -72,6 +72,7 @@ Test(foresight, sees_what_the_stream_hands_out_next)
             expect_foreseen(&scene, 300);
         }
     }
+    cr_assert_leq(scene.foresight.capacity, 64, "what has passed makes room");
     close_scene(&scene);
 }
 
