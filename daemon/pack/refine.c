@@ -41,7 +41,7 @@ static uint32_t next_lightest(const struct placed *placed, uint32_t after)
     uint32_t n = placed->shape->microbatches, best = n;
     for (uint32_t m = 0; m < n; m++) {
         bool later = after == n || placed->work[m] > placed->work[after] ||
-                     (placed->work[m] == placed->work[after] && m > after);
+                     (m > after && placed->work[m] == placed->work[after]);
         if (m != after && later && (best == n || placed->work[m] < placed->work[best]))
             best = m;
     }
