@@ -82,6 +82,7 @@ int main(int argc, char **argv)
 {
     output_guard_descriptors();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error value of the write */
+    signal(SIGXFSZ, SIG_IGN); /* so is a file as large as the limit allows */
     struct output out;
     output_init(&out, stdout);
     struct error err = { 0 };

@@ -18,6 +18,7 @@ void signals_ignore(void)
 {
     struct sigaction action = { .sa_handler = SIG_IGN };
     sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
 }
 

@@ -6,8 +6,8 @@
 #define BALLAST_SERVE_SIGNALS_H
 
 /*
- * Ignores SIGPIPE (writes to closed pipes and sockets return errors instead), and SIGHUP until the
- * loop takes it over.
+ * Ignores SIGPIPE and SIGXFSZ (writes to closed pipes and sockets, and to files as large as the
+ * limit allows, return errors instead), and SIGHUP until the loop takes it over.
  */
 void signals_ignore(void);
 

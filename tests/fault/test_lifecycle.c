@@ -69,7 +69,7 @@ Test(lifecycle, a_second_daemon_is_refused_and_the_first_unharmed)
     cr_assert_eq(daemon_close(&ballastd), 0);
 }
 
-Test(lifecycle, a_hangup_changes_nothing)
+Test(lifecycle, a_hangup_or_a_full_log_changes_nothing)
 {
     struct daemon_process ballastd;
     struct peer peer;
@@ -78,6 +78,7 @@ Test(lifecycle, a_hangup_changes_nothing)
     uint64_t first = hash_of(&peer, 0);
     kill(ballastd.pid, SIGHUP);
     kill(ballastd.pid, SIGPIPE);
+    kill(ballastd.pid, SIGXFSZ);
     cr_assert_eq(hash_of(&peer, 0), first);
     peer_close(&peer);
     cr_assert_eq(daemon_close(&ballastd), 0);
