@@ -44,9 +44,12 @@ static void print_text(const char *prefix, const struct import_facts *facts, str
     output_print(out, "\n");
 }
 
-/* text.idx would become text.idx.idx. */
+/* text.idx would become text.idx.idx, and text/ the hidden text/.idx. */
 static int check_prefix(const char *prefix, struct error *err)
 {
+    if (prefix[strlen(prefix) - 1] == '/')
+        return error_set(err, EX_USAGE,
+                         "--out: found '%s', expected a PREFIX with a name behind '/'", prefix);
     static const char *const endings[] = { ".idx", ".bin" };
     size_t length = strlen(prefix);
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)

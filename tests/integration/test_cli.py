@@ -201,6 +201,10 @@ def test_import_json_and_failure(tmp_path):
                                "vocab_size": 257}
     code, out, err = ctl("import", "--out", "u", "absent.txt", cwd=tmp_path)
     assert (code, out) == (66, "") and "absent.txt" in err
+    for folder in "/", "u/":
+        assert ctl("import", "--out", folder, "a.txt", cwd=tmp_path) == (
+            64, "", f"ballastctl: import: --out: found '{folder}', expected a PREFIX with a name "
+            "behind '/'\n")
     for ending in ".idx", ".bin":
         assert ctl("import", "--out", "u" + ending, "a.txt", cwd=tmp_path) == (
             64, "", f"ballastctl: import: --out: found 'u{ending}', expected a PREFIX without "
@@ -399,6 +403,17 @@ def test_an_interrupted_import_leaves_nothing(tmp_path):
     assert process.returncode in (-signal.SIGINT, 0), err
     left = set(os.listdir(tmp_path)) - {"a.txt"}
     assert left in (set(), {"t.bin", "t.idx"})
+
+
+def test_an_import_that_outgrows_the_limit_is_an_error_and_leaves_nothing(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"hello" * 4000)
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -f 4; exec "$0" import --out t a.txt',
+         harness.program("ballastctl")], cwd=tmp_path, capture_output=True, check=False,
+        timeout=harness.DEADLINE_S)
+    assert done.returncode == 74, done
+    assert done.stderr.endswith(b"t.bin: cannot be written: File too large\n")
+    assert os.listdir(tmp_path) == ["a.txt"]
 
 
 def on_a_terminal(arguments, cwd, **environment):
