@@ -7,7 +7,7 @@
 
 #define LONGEST_NAME 63
 #define WEIGHT_ONE 1048576.0 /* 2^20, the integer weight of 1.0 */
-#define WEIGHT_MOST 1048576.0
+#define WEIGHT_MOST 1e9      /* as in the configuration; 2^50, and tokens x weight fits 128 bits */
 
 static int check_name(const char *name, struct error *err)
 {

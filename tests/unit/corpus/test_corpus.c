@@ -91,6 +91,14 @@ Test(corpus, sums_and_facts)
     corpus_close(corpus);
 }
 
+Test(corpus, the_largest_weight_of_a_configuration_is_one_of_the_corpus)
+{
+    specs[1].weight = 1e9;
+    struct corpus *corpus = open_both();
+    cr_expect_eq(corpus->sources[1].weight, UINT64_C(1000000000) << 20);
+    corpus_close(corpus);
+}
+
 Test(corpus, closing_nothing_is_fine)
 {
     corpus_close(NULL);
@@ -111,6 +119,8 @@ Test(corpus, bad_specs_are_refused)
     must_be_bad_spec(2, SAYS("weight is -1"));
     specs[1].weight = NAN;
     must_be_bad_spec(2, SAYS("weight is"));
+    specs[1].weight = 1.1e9;
+    must_be_bad_spec(2, SAYS("weight is 1.1e+09", "1000000000"));
     specs[1].weight = INFINITY;
     must_be_bad_spec(2, SAYS("weight is inf"));
     specs[1].weight = 1;
