@@ -42,9 +42,22 @@ static bool in_range(const ballast_options *given)
     return !given->allocator || (given->allocator->allocate && given->allocator->release);
 }
 
-/* Enough to tell a typing error from an address: ZeroMQ checks the rest when it connects. */
+static bool has_control(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            return true;
+    return false;
+}
+
+/*
+ * Enough to tell a typing error from an address: ZeroMQ checks the rest when it connects. Control
+ * characters, such as the newline of a file that was read, would stand in one-line messages.
+ */
 static bool endpoint_plausible(const char *endpoint)
 {
+    if (has_control(endpoint))
+        return false;
     if (strncmp(endpoint, "ipc://", 6) == 0)
         return endpoint[6];
     if (strncmp(endpoint, "tcp://", 6) != 0)

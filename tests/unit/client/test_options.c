@@ -43,6 +43,8 @@ Test(client_options, endpoints)
         { "tcp://:1", BALLAST_INVALID },
         { "ipc://", BALLAST_INVALID },
         { "udp://127.0.0.1:1", BALLAST_INVALID },
+        { "ipc:///tmp/nobody\n", BALLAST_INVALID },
+        { "ipc:///tmp/no\033[31mbody", BALLAST_INVALID },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ballast_options options = good();
