@@ -38,32 +38,39 @@ static int add_outlier(struct arrivals *batch, workload work, uint32_t length, u
     return 0;
 }
 
-/* Reads one batch from lengths[*at ..]; *ret_full tells whether there was enough. */
-static int learn_batch(struct arrivals *batch, const struct pack_shape *shape,
-                       uint64_t batch_tokens, uint32_t outlier_tokens, uint32_t step,
-                       const uint32_t *lengths, size_t count, size_t *at, bool *ret_full,
-                       struct error *err)
+/* Lengths that follow in the stream, and how to read them. */
+struct reading {
+    const struct pack_shape *shape;
+    uint64_t batch_tokens;   /* at least, of a global batch */
+    uint32_t outlier_tokens; /* of the shortest outlier */
+    const uint32_t *lengths;
+    size_t count, at; /* lengths[at .. count) are still to be read */
+};
+
+/* Reads what arrives in `step`; *ret_full tells whether it fills a global batch. */
+static int read_batch(struct reading *reading, uint32_t step, struct arrivals *batch,
+                      bool *ret_full, struct error *err)
 {
     uint64_t tokens = 0;
     batch->count = 0;
     batch->liquid = (struct liquid){ 0 };
-    while (tokens < batch_tokens && *at < count) {
-        uint32_t length = lengths[(*at)++];
-        workload work = cost_piece(&shape->cost, length);
+    while (tokens < reading->batch_tokens && reading->at < reading->count) {
+        uint32_t length = reading->lengths[reading->at++];
+        workload work = cost_piece(&reading->shape->cost, length);
         tokens += length;
-        if (length >= outlier_tokens) {
-            int status = add_outlier(batch, work, length, step, err);
-            if (status)
-                return status;
-        } else {
+        if (length < reading->outlier_tokens) {
             batch->liquid.work += work;
             batch->liquid.tokens += length;
+            continue;
         }
+        int status = add_outlier(batch, work, length, step, err);
+        if (status)
+            return status;
     }
     /* Equal lengths arrived in the same step are alike: an unstable sort cannot be told apart. */
     if (batch->count > 1)
         qsort(batch->outliers, batch->count, sizeof *batch->outliers, longest_first);
-    *ret_full = tokens >= batch_tokens;
+    *ret_full = tokens >= reading->batch_tokens;
     return 0;
 }
 
@@ -71,12 +78,11 @@ int lookahead_learn(struct lookahead *lookahead, const struct pack_shape *shape,
                     uint64_t batch_tokens, uint32_t outlier_tokens, uint32_t step,
                     const uint32_t *lengths, size_t count, struct error *err)
 {
-    size_t at = 0;
+    struct reading reading = { shape, batch_tokens, outlier_tokens, lengths, count, 0 };
     bool full = true;
     lookahead->batch_count = 0;
     for (uint32_t b = 0; b < LOOKAHEAD_BATCHES && full; b++) {
-        int status = learn_batch(&lookahead->batches[b], shape, batch_tokens, outlier_tokens,
-                                 step + b, lengths, count, &at, &full, err);
+        int status = read_batch(&reading, step + b, &lookahead->batches[b], &full, err);
         if (status)
             return status;
         lookahead->batch_count += full;
@@ -132,14 +138,20 @@ static size_t welcome(struct lookahead *lookahead, size_t count, const struct ar
     return n;
 }
 
+/* Where a choice has to be made. */
+struct situation {
+    const struct outlier *pool;
+    size_t count;
+    uint32_t step;
+};
+
 /* What a choice costs over the known batches, or anything above `limit` once it is over that. */
-static int play(struct lookahead *lookahead, struct release *release, const struct outlier *pool,
-                size_t count, const struct choice *first, uint32_t step, int64_t limit,
-                int64_t *ret_cost, struct error *err)
+static int play(struct lookahead *lookahead, struct release *release, const struct situation *now,
+                const struct choice *first, int64_t limit, int64_t *ret_cost, struct error *err)
 {
-    if (count)
-        memcpy(lookahead->pool, pool, count * sizeof *pool);
-    size_t left = let_go(lookahead, release, count, first), forced = release->forced_count;
+    if (now->count)
+        memcpy(lookahead->pool, now->pool, now->count * sizeof *now->pool);
+    size_t left = let_go(lookahead, release, now->count, first), forced = release->forced_count;
     int64_t cost = first->cost + tokens_waiting(lookahead->pool, left);
     release->forced_count = 0; /* gone with the first */
     int status = 0;
@@ -148,7 +160,7 @@ static int play(struct lookahead *lookahead, struct release *release, const stru
         size_t best;
         left = welcome(lookahead, left, batch);
         status = release_consider(release, lookahead->pool, left, batch->liquid,
-                                  step + 1 + (uint32_t)b, &best, err);
+                                  now->step + 1 + (uint32_t)b, &best, err);
         if (status)
             break;
         struct choice choice = release->choices[best];
@@ -156,7 +168,7 @@ static int play(struct lookahead *lookahead, struct release *release, const stru
         cost += choice.cost + tokens_waiting(lookahead->pool, left);
     }
     release->forced_count = forced;
-    uint32_t end = step + (uint32_t)lookahead->batch_count;
+    uint32_t end = now->step + (uint32_t)lookahead->batch_count;
     *ret_cost = cost + afterwards(lookahead->pool, left, end);
     return status;
 }
@@ -202,10 +214,11 @@ int lookahead_choose(struct lookahead *lookahead, struct release *release,
     if (status)
         return status;
     size_t choices = pick_best(release, best), winner = 0;
+    struct situation now = { pool, count, step };
     int64_t least = INT64_MAX;
     for (size_t i = 0; i < choices && best[i].tokens == best[0].tokens; i++) {
         int64_t cost;
-        status = play(lookahead, release, pool, count, &best[i], step, least, &cost, err);
+        status = play(lookahead, release, &now, &best[i], least, &cost, err);
         if (status)
             return status;
         if (cost < least) {
