@@ -43,15 +43,28 @@ void server_free(struct server *server)
 
 /* ---- opening ---- */
 
+/*
+ * What payloads may take where nobody has said: bytes on the way come on top, up to twice as many,
+ * and to be killed for memory is no way to hear that steps_ahead is too large.
+ */
+static uint64_t machine_share(void)
+{
+    uint64_t all = uv_get_total_memory(), granted = uv_get_constrained_memory();
+    return (granted && granted < all ? granted : all) / 4;
+}
+
 /* Room for the steps ahead, the one at hand and the one before; chunks carry a token more each. */
 static size_t cache_limit(const struct config *config, const struct corpus *corpus)
 {
     uint64_t microbatch = (uint64_t)config->max_sequence_length * corpus->token_bytes;
     microbatch += microbatch / 8 + 4096;
     uint64_t limit = config->serve.cache_bytes;
-    if (limit == 0)
+    if (limit == 0) {
         limit = ((uint64_t)config->serve.steps_ahead + 2) * config_step_microbatches(config) *
                 microbatch;
+        uint64_t most = machine_share();
+        limit = limit < most ? limit : most;
+    }
     return (size_t)(limit < microbatch ? microbatch : limit);
 }
 

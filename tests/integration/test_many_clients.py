@@ -122,3 +122,12 @@ def test_a_deadline_is_kept(config, workplace):
         with Client(daemon.endpoint) as client:
             assert client.get(10**12, 0, 0, deadline_ms=50).status == TIMEOUT
             assert client.get(0, 0, 0).status == OK
+
+
+def test_no_default_asks_for_more_memory_than_there_is(workplace, small_corpus):
+    """65,536 steps ahead of 4,096 micro-batches of 32,768 tokens would be 17 TB."""
+    config = harness.configuration(small_corpus, window=16384, dp=1, microbatches=4096,
+                                   serve={"steps_ahead": 65536})
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with harness.Daemon(workplace.write("job", config)) as daemon:
+        assert 0 < daemon.status()["cache"]["limit_bytes"] <= memory // 4
