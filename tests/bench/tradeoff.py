@@ -44,15 +44,16 @@ def run(jobs, steps):
 class Point:
     """One setting: its delay, and its excess, makespan ratio - 1; `name` says which.
 
-    Its delay is no less than what it holds: pieces that are never served are counted as well. It
-    has `settled` when the two agree: else its queues still grow.
+    It has `settled` when its delay agrees with what it holds. Else its queues grow all through the
+    run, and the delay is that of what they hold: pieces that were never served count as well.
     """
 
     def __init__(self, name, rows):
         mean = {key: sum(row[key] for row in rows) / len(rows) for key in rows[0]}
-        self.name, self.excess = name, mean["makespan_ratio"] - 1
-        self.delay = max(mean["delay"], mean["held"])
-        self.settled = abs(mean["held"] - mean["delay"]) <= 0.01 + 0.1 * self.delay
+        self.name, self.excess, self.delay = name, mean["makespan_ratio"] - 1, mean["delay"]
+        self.settled = abs(mean["held"] - self.delay) <= 0.01 + 0.1 * self.delay
+        if not self.settled:
+            self.delay = max(self.delay, mean["held"])
 
     def __str__(self):
         return f"{self.name}: {1 + self.excess:.5f} at {self.delay:.3f}"
