@@ -39,6 +39,11 @@ struct observe_options {
     enum log_format log;
 };
 
+struct state_options {
+    char *directory;         /* where snapshots are kept; NULL: none are */
+    uint32_t snapshot_every; /* steps, >= 1 */
+};
+
 struct config {
     char *job;
     uint64_t seed;
@@ -55,6 +60,7 @@ struct config {
     struct cost_options cost;
     struct serve_options serve;
     struct observe_options observe;
+    struct state_options state;
 };
 
 /* One `--set key.path=value`, value being YAML. */
@@ -90,8 +96,8 @@ uint32_t config_step_microbatches(const struct config *config);
 int config_print(const struct config *config, char **ret_text, struct error *err);
 
 /*
- * Everything that decides the plans, in a canonical form (no serve, observe or path keys): hashed
- * into the job digest. The text is the caller's to free.
+ * Everything that decides the plans, in a canonical form (no serve, observe, state or path keys):
+ * hashed into the job digest. The text is the caller's to free.
  */
 int config_plan_text(const struct config *config, char **ret_text, struct error *err);
 

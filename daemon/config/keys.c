@@ -77,6 +77,9 @@ const struct key_rule key_rules[] = {
     { .path = "serve.max_clients", .min = 1, .max = 1 << 20, .standard = "4096" },
     { .path = "observe" },
     { .path = "observe.log", .standard = "text" },
+    { .path = "state" },
+    { .path = "state.directory", .example = "directory: /var/lib/ballast" },
+    { .path = "state.snapshot_every", .min = 1, .max = INT32_MAX, .standard = "100" },
     { .path = NULL },
 };
 

@@ -82,6 +82,26 @@ static int place_sources(struct config *config, const char *path, struct error *
     return status;
 }
 
+static int place_state(struct config *config, const char *path, struct error *err)
+{
+    char *directory = config->state.directory;
+    if (!directory || *directory == '/')
+        return 0;
+    char *base = realpath(path, NULL);
+    if (!base)
+        return cannot_read(path, err);
+    *strrchr(base, '/') = 0;
+    size_t bytes = strlen(base) + strlen(directory) + 2;
+    char *joined = malloc(bytes);
+    if (joined) {
+        snprintf(joined, bytes, "%s/%s", base, directory);
+        free(directory);
+        config->state.directory = joined;
+    }
+    free(base);
+    return joined ? 0 : error_memory(err, "reading the configuration");
+}
+
 int config_load(const char *path, const struct config_override *overrides, size_t override_count,
                 struct config **ret_config, struct error *err)
 {
@@ -95,6 +115,8 @@ int config_load(const char *path, const struct config_override *overrides, size_
     free(text);
     if (!status)
         status = place_sources(config, path, err);
+    if (!status)
+        status = place_state(config, path, err);
     if (status)
         config_free(config);
     else

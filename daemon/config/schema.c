@@ -146,6 +146,13 @@ static const cyaml_schema_field_t observe_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t state_fields[] = {
+    CYAML_FIELD_STRING_PTR("directory", POINTER | OPTIONAL, struct state_options, directory, 1,
+                           MAX_PATH_BYTES),
+    CYAML_FIELD_UINT("snapshot_every", CYAML_FLAG_DEFAULT, struct state_options, snapshot_every),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t config_fields[] = {
     CYAML_FIELD_STRING_PTR("job", POINTER, struct config, job, 1, MAX_NAME_BYTES),
     CYAML_FIELD_UINT("seed", CYAML_FLAG_DEFAULT, struct config, seed),
@@ -162,6 +169,7 @@ static const cyaml_schema_field_t config_fields[] = {
     CYAML_FIELD_MAPPING("cost", OPTIONAL, struct config, cost, cost_fields),
     CYAML_FIELD_MAPPING("serve", CYAML_FLAG_DEFAULT, struct config, serve, serve_fields),
     CYAML_FIELD_MAPPING("observe", CYAML_FLAG_DEFAULT, struct config, observe, observe_fields),
+    CYAML_FIELD_MAPPING("state", CYAML_FLAG_DEFAULT, struct config, state, state_fields),
     CYAML_FIELD_END,
 };
 

@@ -94,6 +94,9 @@ uint64_t source_document_tokens(const struct source *source, uint64_t document);
 int corpus_read(const struct corpus *corpus, size_t source, uint64_t document, uint64_t offset,
                 uint32_t count, void *tokens, struct error *err);
 
+/* What corpus.fingerprint says of one source alone: name, format, shards, contents of indices. */
+struct digest source_fingerprint(const struct source *source);
+
 /* What `ballastctl verify` reports of one file. */
 struct shard_facts {
     uint64_t documents; /* as the index counts them, empty ones included */

@@ -29,6 +29,11 @@ static struct digest chain_source(struct digest digest, const struct source *sou
     return digest;
 }
 
+struct digest source_fingerprint(const struct source *source)
+{
+    return chain_source((struct digest){ 0 }, source);
+}
+
 struct digest corpus_fingerprint(const struct corpus *corpus)
 {
     struct digest digest = chain_text((struct digest){ 0 }, "ballast corpus 1");

@@ -99,6 +99,12 @@ const struct auto_thresholds *planner_auto_thresholds(const struct planner *plan
 /* fingerprint(configuration, corpus): digest(step -1), the start of the chain. */
 struct digest planner_job_digest(const struct planner *planner);
 
+/*
+ * What the job digest is made of, as text of one line a fact: "seed=1", "source web weight=1 ...",
+ * "corpus web shards=3 ... fingerprint=..." Valid as long as the planner.
+ */
+const char *planner_job_text(const struct planner *planner);
+
 const struct source_cursor *planner_cursors(const struct planner *planner);
 
 /* The policy, and its state, for reports on what waits where. */

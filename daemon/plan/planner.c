@@ -4,6 +4,7 @@
 #include "base/grow.h"
 #include "plan/assemble.h"
 #include "plan/foresight.h"
+#include "plan/job_text.h"
 #include "plan/plan.h"
 
 /* Part of the job digest: raise it when the same inputs begin to give other plans. */
@@ -22,8 +23,9 @@ struct planner {
 
     uint64_t next_step;
     struct digest job, digest; /* of the job; of step next_step - 1 */
-    bool ended;                /* the stream is at its end: packing drains */
-    bool finished;             /* so is the packing */
+    char *job_text;
+    bool ended;    /* the stream is at its end: packing drains */
+    bool finished; /* so is the packing */
     uint64_t dropped_pieces, dropped_tokens;
 
     planner_watcher *watcher;
@@ -36,8 +38,7 @@ struct planner {
 };
 
 /* Thresholds that were chosen stand in the digest as if they had been given. */
-static int job_digest(const struct planner *planner, const struct corpus *corpus,
-                      struct digest *ret_digest, struct error *err)
+static int job_digest(struct planner *planner, const struct corpus *corpus, struct error *err)
 {
     struct config config = *planner->config;
     config.packing = planner->packing_options;
@@ -48,9 +49,10 @@ static int job_digest(const struct planner *planner, const struct corpus *corpus
     struct digest digest =
         digest_chain((struct digest){ 0 }, PLAN_GENERATION, sizeof PLAN_GENERATION - 1);
     digest = digest_chain(digest, text, strlen(text));
+    planner->job = digest_chain(digest, corpus->fingerprint.bytes, DIGEST_BYTES);
+    status = job_text_new(PLAN_GENERATION, text, corpus, &planner->job_text, err);
     free(text);
-    *ret_digest = digest_chain(digest, corpus->fingerprint.bytes, DIGEST_BYTES);
-    return 0;
+    return status;
 }
 
 static int init_shape(struct planner *planner, struct error *err)
@@ -124,7 +126,7 @@ static int init(struct planner *planner, const struct corpus *corpus, struct err
     if (status == 0)
         status = decide_thresholds(planner, corpus, &options, err);
     if (status == 0)
-        status = job_digest(planner, corpus, &planner->job, err);
+        status = job_digest(planner, corpus, err);
     if (status == 0)
         status = stream_new(corpus, &options, &planner->stream, err);
     if (status == 0)
@@ -168,6 +170,7 @@ void planner_free(struct planner *planner)
     packing_fini(&planner->packing);
     cp_shards_fini(&planner->shards);
     free(planner->waiting);
+    free(planner->job_text);
     free(planner);
 }
 
@@ -297,6 +300,11 @@ const struct auto_thresholds *planner_auto_thresholds(const struct planner *plan
 struct digest planner_job_digest(const struct planner *planner)
 {
     return planner->job;
+}
+
+const char *planner_job_text(const struct planner *planner)
+{
+    return planner->job_text;
 }
 
 const struct source_cursor *planner_cursors(const struct planner *planner)

@@ -53,13 +53,16 @@ static bool too_many(const struct checkpoints *checkpoints)
     return checkpoints->count > CHECKPOINT_MOST || checkpoints->bytes > CHECKPOINT_MOST_BYTES;
 }
 
+/* The first, the last, and whatever would leave a gap beyond the spacing stay. */
 static void thin(struct checkpoints *checkpoints)
 {
     checkpoints->spacing *= 2;
-    size_t kept = 0;
-    for (size_t i = 0; i < checkpoints->count; i++) {
+    size_t kept = 1;
+    for (size_t i = 1; i < checkpoints->count; i++) {
         struct planner_state *state = &checkpoints->states[i];
-        if (state->next_step % checkpoints->spacing == 0) {
+        uint64_t before = checkpoints->states[kept - 1].next_step;
+        bool last = i + 1 == checkpoints->count;
+        if (last || checkpoints->states[i + 1].next_step - before > checkpoints->spacing) {
             checkpoints->states[kept++] = *state;
             continue;
         }
@@ -69,26 +72,35 @@ static void thin(struct checkpoints *checkpoints)
     checkpoints->count = kept;
 }
 
-int checkpoints_add(struct checkpoints *checkpoints, const struct planner *planner,
-                    struct error *err)
+int checkpoints_put(struct checkpoints *checkpoints, struct planner_state *state, struct error *err)
 {
     if (!grow(checkpoints->states, &checkpoints->capacity, checkpoints->count + 1))
         return error_memory(err, "keeping a planner state");
-    struct planner_state state = { 0 };
-    int failed = planner_save(planner, &state, err);
-    if (failed) {
-        planner_state_fini(&state);
-        return failed;
+    size_t at = count_up_to(checkpoints, state->next_step);
+    if (at > 0 && checkpoints->states[at - 1].next_step == state->next_step) {
+        planner_state_fini(state);
+        return 0;
     }
-    size_t at = count_up_to(checkpoints, state.next_step);
     memmove(checkpoints->states + at + 1, checkpoints->states + at,
-            (checkpoints->count - at) * sizeof state);
-    checkpoints->states[at] = state;
+            (checkpoints->count - at) * sizeof *state);
+    checkpoints->states[at] = *state;
     checkpoints->count++;
-    checkpoints->bytes += state_bytes(&state);
+    checkpoints->bytes += state_bytes(state);
+    *state = (struct planner_state){ 0 };
     while (too_many(checkpoints) && checkpoints->count > 2)
         thin(checkpoints);
     return 0;
+}
+
+int checkpoints_add(struct checkpoints *checkpoints, const struct planner *planner,
+                    struct error *err)
+{
+    struct planner_state state = { 0 };
+    int failed = planner_save(planner, &state, err);
+    if (!failed)
+        failed = checkpoints_put(checkpoints, &state, err);
+    planner_state_fini(&state);
+    return failed;
 }
 
 /* The slot that already holds this step, else the one used longest ago. */

@@ -2,9 +2,10 @@
  * Planner states kept in memory, from which any step can be planned again (DESIGN section 3).
  *
  * Two kinds: a regular one every `spacing` steps, and the few positions that the planner left most
- * recently when it jumped elsewhere. When the regular ones grow too many or too large, every second
- * one goes and the spacing doubles: memory stays bounded however long the job, and the price is a
- * longer run forward. Thread: the planner's. Owner: the planner thread.
+ * recently when it jumped elsewhere. Snapshots that were loaded count as regular, at whatever step.
+ * When the regular ones grow too many or too large, the spacing doubles, and those go that leave no
+ * gap beyond it: memory stays bounded however long the job, and the price is a longer run forward.
+ * Thread: the planner's. Owner: the planner thread.
  */
 #ifndef BALLAST_SERVE_CHECKPOINTS_H
 #define BALLAST_SERVE_CHECKPOINTS_H
@@ -39,6 +40,13 @@ bool checkpoints_due(const struct checkpoints *checkpoints, uint64_t next_step);
 
 /* Keeps the planner's state as a regular one, and thins. EX_OSERR: nothing was kept. */
 int checkpoints_add(struct checkpoints *checkpoints, const struct planner *planner,
+                    struct error *err);
+
+/*
+ * Keeps a state that was saved elsewhere as a regular one, unless its step is held already. Takes
+ * the state over and zeroes it; on failure (EX_OSERR) it stays the caller's.
+ */
+int checkpoints_put(struct checkpoints *checkpoints, struct planner_state *state,
                     struct error *err);
 
 /* Keeps the state of a planner that is about to jump. EX_OSERR: nothing was kept. */

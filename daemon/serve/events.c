@@ -8,6 +8,8 @@
 #include "serve/signals.h"
 
 #define HOUSEKEEPING_MS 1000
+#define FAR_STEPS 10000 /* from here on, somebody may wonder what the planner is at */
+#define FAR_TOLD_MS 5000
 #define FRONT_RECENT_MS 5000 /* ranks heard of within this time say where the job stands */
 
 uint64_t server_now_ms(const struct server *server)
@@ -209,6 +211,7 @@ static void on_wake(uv_async_t *handle)
     collect_plans(server);
     collect_payloads(server);
     operators_on_report(server);
+    operators_on_snapshot(server);
     server->stalled_left = server->stalled_count;
     on_room_timer(&server->room_timer);
     gather_ahead_of_demand(server);
@@ -231,12 +234,27 @@ static void move_front(struct server *server)
     plan_store_front(server->plans, step);
 }
 
+static void tell_far_step(struct server *server)
+{
+    struct plan_store_facts facts;
+    plan_store_facts(server->plans, &facts);
+    uint64_t now_ms = server_now_ms(server);
+    if (facts.idle || facts.target < facts.at || facts.target - facts.at < FAR_STEPS ||
+        now_ms < server->far_told_ms + FAR_TOLD_MS)
+        return;
+    server->far_told_ms = now_ms;
+    log_write(server->log, LOG_LEVEL_INFO, "planning towards a far step",
+              (struct log_field[]){ log_uint("at", facts.at), log_uint("target", facts.target),
+                                    log_end() });
+}
+
 static void on_housekeeping(uv_timer_t *timer)
 {
     struct server *server = timer->data;
     uint64_t consumed;
     sessions_expire(&server->sessions, server_now_ms(server));
     move_front(server);
+    tell_far_step(server);
     if (sessions_consumed(&server->sessions, &consumed))
         payload_cache_forget(&server->cache, consumed + (consumed < UINT64_MAX));
     gather_ahead_of_demand(server);

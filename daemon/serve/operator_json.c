@@ -53,6 +53,30 @@ static json_t *request_facts(const struct server_counters *counters)
     return object;
 }
 
+static void set_planning(json_t *object, const struct plan_store_facts *facts)
+{
+    bool busy = !facts->idle && facts->target >= facts->at;
+    json_object_set_new(object, "planned_steps", number(facts->made));
+    json_object_set_new(object, "planning_at", number_or_null(busy, facts->at));
+    json_object_set_new(object, "planning_target", number_or_null(busy, facts->target));
+}
+
+static json_t *snapshot_facts(const struct server *server)
+{
+    if (!server->snapshots)
+        return json_null();
+    struct snapshots_facts facts;
+    snapshots_facts(server->snapshots, &facts);
+    json_t *object = json_object();
+    json_object_set_new(object, "directory", json_string(server->config->state.directory));
+    json_object_set_new(object, "last_snapshot_step", number_or_null(facts.any, facts.last_step));
+    json_object_set_new(object, "snapshot_errors", number(facts.errors));
+    json_object_set_new(object, "written", number(facts.written));
+    json_object_set_new(object, "loaded", number(facts.loaded));
+    json_object_set_new(object, "skipped", number(facts.skipped));
+    return object;
+}
+
 static void set_progress(json_t *object, const struct server *server)
 {
     struct plan_store_facts facts;
@@ -64,6 +88,7 @@ static void set_progress(json_t *object, const struct server *server)
                         number_or_null(server->has_requested, server->requested_step));
     json_object_set_new(object, "steps", number_or_null(ended, facts.end));
     json_object_set_new(object, "replanned_steps", number(facts.replanned));
+    set_planning(object, &facts);
 }
 
 char *operator_json_status(const struct server *server)
@@ -88,6 +113,16 @@ char *operator_json_status(const struct server *server)
     json_object_set_new(object, "requests", request_facts(counters));
     json_object_set_new(object, "refusals", refusals(counters));
     json_object_set_new(object, "cache", cache_facts(server));
+    json_object_set_new(object, "snapshots", snapshot_facts(server));
+    return dump(object);
+}
+
+char *operator_json_snapshot(const struct server *server, const struct snapshots_answer *answer)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "step", number(answer->step));
+    json_object_set_new(object, "bytes", number(answer->bytes));
+    json_object_set_new(object, "directory", json_string(server->config->state.directory));
     return dump(object);
 }
 

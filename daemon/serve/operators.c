@@ -1,7 +1,7 @@
 /*
  * The operators' socket: commands of ballastctl. `status`, `ranks` and `drain` are answered at
  * once; `queues` and `sources` wait for a report of the planner, `step K` for the plan of that
- * step.
+ * step, `snapshot` for the disk.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #define QUESTION_MOST 64
 #define QUESTION_WAIT_MS 10000
 
-enum question_kind { QUESTION_QUEUES, QUESTION_SOURCES, QUESTION_STEP };
+enum question_kind { QUESTION_QUEUES, QUESTION_SOURCES, QUESTION_STEP, QUESTION_SNAPSHOT };
 
 /* A command that waits for the planner. */
 struct operator_question {
@@ -173,6 +173,18 @@ static void command_sources(struct server *server, const struct peer_id *peer,
     command_report(server, peer, QUESTION_SOURCES);
 }
 
+static void command_snapshot(struct server *server, const struct peer_id *peer,
+                             const Ballast__V1__Admin *admin)
+{
+    (void)admin;
+    if (!server->snapshots)
+        reply_admin(server, peer, WIRE_BAD_REQUEST,
+                    "this daemon keeps no snapshots: set state.directory in its configuration",
+                    NULL);
+    else if (add_question(server, peer, QUESTION_SNAPSHOT, 0))
+        plan_store_request_snapshot(server->plans);
+}
+
 static void command_drain(struct server *server, const struct peer_id *peer,
                           const Ballast__V1__Admin *admin)
 {
@@ -186,7 +198,8 @@ static const struct {
     void (*run)(struct server *, const struct peer_id *, const Ballast__V1__Admin *);
 } commands[] = {
     { "status", command_status },   { "queues", command_queues }, { "ranks", command_ranks },
-    { "sources", command_sources }, { "step", command_step },     { "drain", command_drain },
+    { "sources", command_sources }, { "step", command_step },     { "snapshot", command_snapshot },
+    { "drain", command_drain },
 };
 
 static void run_command(struct server *server, const struct peer_id *peer,
@@ -199,7 +212,7 @@ static void run_command(struct server *server, const struct peer_id *peer,
         }
     }
     reply_admin(server, peer, WIRE_UNKNOWN_COMMAND,
-                "expected status, queues, ranks, sources, step or drain", NULL);
+                "expected status, queues, ranks, sources, step, snapshot or drain", NULL);
 }
 
 static void handle(struct server *server, struct incoming *incoming)
@@ -292,10 +305,29 @@ void operators_on_report(struct server *server)
     while (at != &server->questions) {
         struct operator_question *question = list_entry(at, struct operator_question, link);
         at = at->next;
-        if (question->kind != QUESTION_STEP)
+        if (question->kind == QUESTION_QUEUES || question->kind == QUESTION_SOURCES)
             show_report(server, question, report);
     }
     planner_report_free(report);
+}
+
+void operators_on_snapshot(struct server *server)
+{
+    struct snapshots_answer answer;
+    if (!server->snapshots || !snapshots_take_answer(server->snapshots, &answer))
+        return;
+    struct list *at = server->questions.next;
+    while (at != &server->questions) {
+        struct operator_question *question = list_entry(at, struct operator_question, link);
+        at = at->next;
+        if (question->kind != QUESTION_SNAPSHOT)
+            continue;
+        if (answer.error.code)
+            reply_admin(server, &question->peer, WIRE_IO_ERROR, answer.error.text, NULL);
+        else
+            answer_text(server, &question->peer, operator_json_snapshot(server, &answer));
+        end_question(server, question);
+    }
 }
 
 void operators_cancel(struct server *server)

@@ -28,10 +28,9 @@ struct plan_store {
     struct hash_table wanted;
     struct list order;
     bool cheapest_next; /* whose turn it is */
-    uint64_t front;
     uint32_t steps_ahead;
     bool ahead_failed; /* planning ahead has failed: wait for a request before trying again */
-    bool stop, report;
+    bool stop, report, snapshot;
     struct plan_news news;
     struct plan_store_facts facts;
 };
@@ -95,7 +94,7 @@ static struct wanted *wanted_of(const struct plan_store *store, uint64_t step)
 
 static bool is_ahead(const struct plan_store *store, uint64_t step)
 {
-    return step >= store->front && step - store->front <= store->steps_ahead;
+    return step >= store->facts.front && step - store->facts.front <= store->steps_ahead;
 }
 
 static struct shared_plan *use(struct plan_store *store, struct slot *slot)
@@ -185,8 +184,9 @@ void plan_store_unwant(struct plan_store *store, uint64_t step)
 void plan_store_front(struct plan_store *store, uint64_t step)
 {
     pthread_mutex_lock(&store->lock);
-    if (store->front != step) {
-        store->front = step;
+    store->facts.has_front = true;
+    if (store->facts.front != step) {
+        store->facts.front = step;
         pthread_cond_signal(&store->work);
     }
     pthread_mutex_unlock(&store->lock);
@@ -220,6 +220,14 @@ void plan_store_request_report(struct plan_store *store)
 {
     pthread_mutex_lock(&store->lock);
     store->report = true;
+    pthread_cond_signal(&store->work);
+    pthread_mutex_unlock(&store->lock);
+}
+
+void plan_store_request_snapshot(struct plan_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    store->snapshot = true;
     pthread_cond_signal(&store->work);
     pthread_mutex_unlock(&store->lock);
 }
@@ -261,8 +269,8 @@ static bool choose_ahead(struct plan_store *store, uint64_t *ret_step)
     if (store->ahead_failed)
         return false;
     for (uint64_t i = 0; i <= store->steps_ahead; i++) {
-        uint64_t step = store->front + i;
-        if (step < store->front || step >= store->facts.end)
+        uint64_t step = store->facts.front + i;
+        if (step < store->facts.front || step >= store->facts.end)
             return false;
         if (!slot_of(store, step)) {
             *ret_step = step;
@@ -284,6 +292,11 @@ static bool choose(struct plan_store *store, plan_cost *cost, void *context, uin
         *ret_choice = PLAN_CHOICE_REPORT;
         return true;
     }
+    if (store->snapshot) {
+        store->snapshot = false;
+        *ret_choice = PLAN_CHOICE_SNAPSHOT;
+        return true;
+    }
     if (store->news.step_count == PLAN_STORE_NEWS)
         return false;
     *ret_choice = PLAN_CHOICE_STEP;
@@ -301,8 +314,18 @@ enum plan_choice plan_store_choose(struct plan_store *store, plan_cost *cost, vo
     }
     store->facts.idle = false;
     store->facts.slices++;
+    if (choice == PLAN_CHOICE_STEP)
+        store->facts.target = *ret_step;
     pthread_mutex_unlock(&store->lock);
     return choice;
+}
+
+void plan_store_progress(struct plan_store *store, uint64_t at, bool planned)
+{
+    pthread_mutex_lock(&store->lock);
+    store->facts.at = at;
+    store->facts.made += planned;
+    pthread_mutex_unlock(&store->lock);
 }
 
 bool plan_store_keeps(struct plan_store *store, uint64_t step)

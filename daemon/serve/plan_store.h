@@ -70,8 +70,13 @@ struct plan_store_facts {
     uint64_t end;       /* the first step that does not exist, or PLAN_STORE_NO_END */
     uint64_t planned;   /* the furthest step planned, plus 1 */
     uint64_t replanned; /* plans made of steps before the furthest one */
-    uint64_t slices;    /* turns of the planner; stands still when it hangs */
-    bool idle;          /* the planner has nothing to do */
+    uint64_t made;      /* steps planned, whether anybody wanted them or not */
+    uint64_t at;        /* the next step that the planner would plan */
+    uint64_t target;    /* the step it is on its way to */
+    uint64_t front;     /* where the job stands, 0 before has_front */
+    bool has_front;
+    uint64_t slices; /* turns of the planner; stands still when it hangs */
+    bool idle;       /* the planner has nothing to do */
 };
 
 void plan_store_facts(struct plan_store *store, struct plan_store_facts *ret_facts);
@@ -82,9 +87,12 @@ void plan_store_stop(struct plan_store *store);
 /* Makes plan_store_choose return PLAN_CHOICE_REPORT once. */
 void plan_store_request_report(struct plan_store *store);
 
+/* Makes plan_store_choose return PLAN_CHOICE_SNAPSHOT once. */
+void plan_store_request_snapshot(struct plan_store *store);
+
 /* ---- the planner's side ---- */
 
-enum plan_choice { PLAN_CHOICE_STEP, PLAN_CHOICE_REPORT, PLAN_CHOICE_STOP };
+enum plan_choice { PLAN_CHOICE_STEP, PLAN_CHOICE_REPORT, PLAN_CHOICE_SNAPSHOT, PLAN_CHOICE_STOP };
 
 /* Steps of work before `step` could be planned. Called with the store locked. */
 typedef uint64_t plan_cost(void *context, uint64_t step);
@@ -96,6 +104,9 @@ typedef uint64_t plan_cost(void *context, uint64_t step);
  */
 enum plan_choice plan_store_choose(struct plan_store *store, plan_cost *cost, void *context,
                                    uint64_t *ret_step);
+
+/* The planner has planned another step, or gone elsewhere: `at` is what it would plan next. */
+void plan_store_progress(struct plan_store *store, uint64_t at, bool planned);
 
 /* Would this step be kept: is it waited for, or just ahead of the job, and not there yet? */
 bool plan_store_keeps(struct plan_store *store, uint64_t step);

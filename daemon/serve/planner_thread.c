@@ -9,12 +9,14 @@
 struct planner_thread {
     const struct corpus *corpus;
     struct plan_store *store;
+    struct snapshots *snapshots; /* NULL: none */
     planner_notify *notify;
     void *context;
     struct planner *planner;
     bool broken; /* after an error: the planner must be restored before it is used again */
     struct checkpoints checkpoints;
     struct step_plan scratch;
+    struct planner_state state; /* on its way to the snapshots */
     pthread_t thread;
     pthread_mutex_t report_lock;
     struct planner_report *report; /* waiting to be taken */
@@ -88,15 +90,42 @@ static int publish(struct planner_thread *self, struct error *err)
     return 0;
 }
 
+static struct snapshots_front front_of(const struct planner_thread *self)
+{
+    struct plan_store_facts facts;
+    plan_store_facts(self->store, &facts);
+    return (struct snapshots_front){ facts.has_front, facts.front };
+}
+
+static int offer_snapshot(struct planner_thread *self, struct snapshots_front front, bool asked,
+                          struct error *err)
+{
+    int failed = planner_save(self->planner, &self->state, err);
+    if (!failed)
+        snapshots_offer(self->snapshots, &self->state, front, asked);
+    return failed;
+}
+
+static int keep_snapshot(struct planner_thread *self, struct error *err)
+{
+    if (!self->snapshots)
+        return 0;
+    struct snapshots_front front = front_of(self);
+    if (!snapshots_due(self->snapshots, planner_next_step(self->planner), front))
+        return 0;
+    return offer_snapshot(self, front, false, err);
+}
+
 /* Plans the next step, and publishes it if it is the target or somebody will want it. */
 static enum planner_result plan_one(struct planner_thread *self, uint64_t target, struct error *err)
 {
-    if (keep_checkpoint(self, err))
+    if (keep_checkpoint(self, err) || keep_snapshot(self, err))
         return PLANNER_ERROR;
     uint64_t step = planner_next_step(self->planner);
     enum planner_result result = planner_step(self->planner, &self->scratch, err);
     if (result != PLANNER_STEP)
         return result;
+    plan_store_progress(self->store, step + 1, true);
     if (step != target && !plan_store_keeps(self->store, step))
         return PLANNER_STEP;
     return publish(self, err) ? PLANNER_ERROR : PLANNER_STEP;
@@ -117,6 +146,7 @@ static void run_slice(struct planner_thread *self, uint64_t target)
         fail(self, target, &err);
         return;
     }
+    plan_store_progress(self->store, planner_next_step(self->planner), false);
     uint64_t stop_ns = now_ns() + PLANNER_SLICE_NS;
     for (int i = 0; i < PLANNER_SLICE_STEPS && planner_next_step(self->planner) <= target; i++) {
         uint64_t step = planner_next_step(self->planner);
@@ -147,6 +177,54 @@ static void make_report(struct planner_thread *self)
     self->notify(self->context);
 }
 
+/*
+ * Brings the planner to the front, or near it where that is far from any saved state: a snapshot
+ * serves a job that resumes at or behind the front.
+ */
+static int go_to_front(struct planner_thread *self, uint64_t front, struct error *err)
+{
+    int failed = move_to(self, front, err);
+    for (int i = 0; !failed && i < PLANNER_SNAPSHOT_STEPS; i++) {
+        if (planner_next_step(self->planner) >= front)
+            return 0;
+        enum planner_result result = planner_step(self->planner, &self->scratch, err);
+        if (result == PLANNER_END)
+            return 0;
+        failed = result == PLANNER_ERROR ? err->code : 0;
+    }
+    return failed;
+}
+
+/* The job may be further than any trainer has said: then where the planner is. */
+static int save_front(struct planner_thread *self, bool asked, struct error *err)
+{
+    struct snapshots_front front = front_of(self);
+    int failed = 0;
+    if (front.known || self->broken)
+        failed = go_to_front(self, front.known ? front.step : UINT64_MAX, err);
+    if (failed) {
+        self->broken = true;
+        return failed;
+    }
+    return offer_snapshot(self, front, asked, err);
+}
+
+static void make_snapshot(struct planner_thread *self)
+{
+    struct error err = { 0 };
+    if (self->snapshots && save_front(self, true, &err))
+        snapshots_refuse(self->snapshots, &err);
+}
+
+/* Where trainers have come to is worth a snapshot; what was only planned ahead is not. */
+static void make_last_snapshot(struct planner_thread *self)
+{
+    struct error err = { 0 };
+    struct snapshots_front front = front_of(self);
+    if (self->snapshots && front.known && front.step > 0)
+        save_front(self, false, &err);
+}
+
 static void *run(void *argument)
 {
     struct planner_thread *self = argument;
@@ -159,7 +237,11 @@ static void *run(void *argument)
         case PLAN_CHOICE_REPORT:
             make_report(self);
             break;
+        case PLAN_CHOICE_SNAPSHOT:
+            make_snapshot(self);
+            break;
         case PLAN_CHOICE_STOP:
+            make_last_snapshot(self);
             return NULL;
         }
     }
@@ -170,26 +252,31 @@ static void dispose(struct planner_thread *self)
     planner_free(self->planner);
     checkpoints_fini(&self->checkpoints);
     step_plan_fini(&self->scratch);
+    planner_state_fini(&self->state);
     planner_report_free(self->report);
     pthread_mutex_destroy(&self->report_lock);
     free(self);
 }
 
 int planner_thread_start(const struct config *config, const struct corpus *corpus,
-                         struct plan_store *store, planner_notify *notify, void *context,
-                         struct planner_thread **ret_thread, struct digest *ret_digest,
-                         struct error *err)
+                         struct plan_store *store, struct snapshots *snapshots,
+                         planner_notify *notify, void *context, struct planner_thread **ret_thread,
+                         struct digest *ret_digest, struct error *err)
 {
     struct planner_thread *self = calloc(1, sizeof *self);
     if (!self)
         return error_memory(err, "starting the planner");
     self->corpus = corpus;
     self->store = store;
+    self->snapshots = snapshots;
     self->notify = notify;
     self->context = context;
     checkpoints_init(&self->checkpoints);
     pthread_mutex_init(&self->report_lock, NULL);
     int failed = planner_new(config, corpus, &self->planner, err);
+    if (!failed && snapshots)
+        failed = snapshots_begin(snapshots, self->planner, corpus, config->context_window,
+                                 &self->checkpoints, err);
     struct digest digest = { 0 };
     if (!failed) {
         digest = planner_job_digest(self->planner); /* before the planner is another thread's */

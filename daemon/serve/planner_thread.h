@@ -19,22 +19,25 @@
 #include "plan/plan.h"
 #include "serve/plan_store.h"
 #include "serve/planner_report.h"
+#include "serve/snapshots.h"
 
 #define PLANNER_SLICE_STEPS 64
 #define PLANNER_SLICE_NS 10000000
+#define PLANNER_SNAPSHOT_STEPS 1024 /* planned again at most, to have a snapshot at the front */
 
 typedef void planner_notify(void *context);
 
 struct planner_thread; /* opaque */
 
 /*
- * Starts the thread over a fresh planner, whose job digest goes to *ret_digest. `config`, `corpus`
- * and `store` must outlive it. Errors of planner_new, or EX_OSERR; nothing runs then.
+ * Starts the thread over a fresh planner, whose job digest goes to *ret_digest. It loads what
+ * `snapshots` finds on disk and offers new ones, at the end too; NULL: none. All but `ret_` must
+ * outlive it. Errors of planner_new, or EX_OSERR; nothing runs then.
  */
 int planner_thread_start(const struct config *config, const struct corpus *corpus,
-                         struct plan_store *store, planner_notify *notify, void *context,
-                         struct planner_thread **ret_thread, struct digest *ret_digest,
-                         struct error *err);
+                         struct plan_store *store, struct snapshots *snapshots,
+                         planner_notify *notify, void *context, struct planner_thread **ret_thread,
+                         struct digest *ret_digest, struct error *err);
 
 /* planner_auto_thresholds; it never changes, so any thread may read it. */
 const struct auto_thresholds *planner_thread_thresholds(const struct planner_thread *thread);

@@ -117,8 +117,13 @@ static int open_threads(struct server *server, struct error *err)
                             server, &server->gather, err);
     if (failed)
         return failed;
-    failed = planner_thread_start(server->config, server->corpus, server->plans, events_wake,
-                                  server, &server->planner, &server->job_digest, err);
+    if (server->config->state.directory)
+        failed = snapshots_new(&server->config->state, server->log, events_wake, server,
+                               &server->snapshots, err);
+    if (!failed)
+        failed =
+            planner_thread_start(server->config, server->corpus, server->plans, server->snapshots,
+                                 events_wake, server, &server->planner, &server->job_digest, err);
     if (!failed)
         tell_thresholds(server);
     return failed;
@@ -183,6 +188,7 @@ static void close_threads(struct server *server)
     if (server->plans)
         plan_store_stop(server->plans);
     planner_thread_join(server->planner);
+    snapshots_free(server->snapshots);
     gather_free(server->gather);
 }
 

@@ -19,6 +19,7 @@
 #include "serve/planner_thread.h"
 #include "serve/server.h"
 #include "serve/session.h"
+#include "serve/snapshots.h"
 #include "serve/zmq_loop.h"
 #include "wire/status.h"
 
@@ -52,9 +53,11 @@ struct server {
     uv_timer_t deadline_timer, housekeeping_timer, drain_timer, watchdog_timer, room_timer;
     uv_signal_t on_terminate, on_interrupt, on_hangup;
     uint64_t slices_seen; /* of the planner, at the last watchdog tick */
+    uint64_t far_told_ms; /* when it was last told how far a far step is */
 
     struct plan_store *plans;
     struct planner_thread *planner;
+    struct snapshots *snapshots; /* NULL: state.directory is not set */
     struct gather *gather;
     struct payload_cache cache;
     struct flights flights;
@@ -101,6 +104,7 @@ void operators_on_plan(struct server *server, uint64_t step);
 void operators_on_end(struct server *server, uint64_t end);
 void operators_on_failure(struct server *server, uint64_t step, const struct error *error);
 void operators_on_report(struct server *server);
+void operators_on_snapshot(struct server *server);
 void operators_cancel(struct server *server); /* answers every question that waits: draining */
 
 /* ---- ahead.c ---- */

@@ -82,6 +82,21 @@ static void on_hello(struct server *server, const struct peer_id *peer,
 
 /* ---- GET_BATCH ---- */
 
+/* Says what has changed, where the state directory knows the job that the trainer was in. */
+static void explain_wrong_job(const struct server *server, const Ballast__V1__GetBatch *get,
+                              char *why, size_t bytes)
+{
+    struct digest digest = { 0 };
+    const char *difference = NULL;
+    if (server->snapshots && get->job_digest.len == DIGEST_BYTES) {
+        memcpy(digest.bytes, get->job_digest.data, DIGEST_BYTES);
+        difference = snapshots_difference(server->snapshots, digest);
+    }
+    snprintf(why, bytes,
+             "the job digest differs: this daemon has another configuration or corpus%s%s",
+             difference ? ": " : "", difference ? difference : "");
+}
+
 static bool wrong_digest(const struct server *server, const Ballast__V1__GetBatch *get)
 {
     if (get->job_digest.len == 0)
@@ -105,8 +120,7 @@ static enum wire_status check_get(const struct server *server, const Ballast__V1
         return WIRE_OUT_OF_RANGE;
     }
     if (wrong_digest(server, get)) {
-        snprintf(why, bytes,
-                 "the job digest differs: this daemon has another configuration or corpus");
+        explain_wrong_job(server, get, why, bytes);
         return WIRE_WRONG_JOB;
     }
     if (get->parts & BALLAST__V1__PART__PART_TOKENS && !server->corpus->has_tokens) {
@@ -135,7 +149,7 @@ static void on_get_batch(struct server *server, const struct peer_id *peer,
     server->counters.get_batches++;
     struct batch_question question = { get->request, get->step, get->microbatch, get->cp_rank,
                                        get->parts };
-    char why[WIRE_MAX_TEXT_BYTES + 1];
+    char why[WIRE_MAX_MESSAGE_BYTES + 1];
     enum wire_status status = check_get(server, get, why, sizeof why);
     if (status != WIRE_OK) {
         reply_no_batch(server, peer, &question, status, why);

@@ -69,7 +69,9 @@ Test(config_print, shows_every_key_in_the_order_of_the_sample)
                               "  max_message_bytes: 4096\n"
                               "  max_clients: 4096\n"
                               "observe:\n"
-                              "  log: text\n");
+                              "  log: text\n"
+                              "state:\n"
+                              "  snapshot_every: 100\n");
     free(printed);
     config_free(config);
 }
@@ -144,6 +146,7 @@ Test(config_print, round_trip_of_everything_else)
         "packing={policy: plain, window: 3, outlier_thresholds: [5], max_waiting_steps: 2}",
         "serve={endpoint: 'tcp://[::1]:*', admin: 'ipc://@x', cache_bytes: 5}",
         "observe.log=json",
+        "state={directory: /var/lib/x, snapshot_every: 7}",
         NULL
     };
     expect_round_trip(SMALLEST, overrides);

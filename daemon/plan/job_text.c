@@ -1,0 +1,35 @@
+#include "plan/job_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void write_source(FILE *file, const struct source *source)
+{
+    char digest[DIGEST_TEXT_BYTES];
+    fprintf(file, "corpus %s shards=%zu documents=%" PRIu64 " tokens=%" PRIu64 " fingerprint=%s\n",
+            source->name, source->shard_count, source->documents, source->tokens,
+            digest_text(source_fingerprint(source), digest));
+}
+
+int job_text_new(const char *generation, const char *plan_text, const struct corpus *corpus,
+                 char **ret_text, struct error *err)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *file = open_memstream(&text, &bytes);
+    if (!file)
+        return error_memory(err, "writing the job down");
+    /* Its last word alone: a field has no blanks. */
+    const char *blank = strrchr(generation, ' ');
+    fprintf(file, "generation=%s\n%s", blank ? blank + 1 : generation, plan_text);
+    for (size_t i = 0; i < corpus->source_count; i++)
+        write_source(file, &corpus->sources[i]);
+    if (fclose(file)) {
+        free(text);
+        return error_memory(err, "writing the job down");
+    }
+    *ret_text = text;
+    return 0;
+}

@@ -1,0 +1,61 @@
+#include "serve/former_jobs.h"
+
+#include <stdlib.h>
+
+#include "state/job_file.h"
+
+static struct former_job *find(struct former_jobs *jobs, struct digest job)
+{
+    for (size_t i = 0; i < jobs->count; i++)
+        if (digest_equal(jobs->jobs[i].digest, job))
+            return &jobs->jobs[i];
+    return NULL;
+}
+
+/* NULL when there is no room for another. */
+static struct former_job *find_or_add(struct former_jobs *jobs, struct digest job)
+{
+    struct former_job *found = find(jobs, job);
+    if (found || jobs->count == FORMER_JOBS_MOST)
+        return found;
+    jobs->jobs[jobs->count] = (struct former_job){ .digest = job };
+    return &jobs->jobs[jobs->count++];
+}
+
+static void describe(struct former_job *former, const struct state_directory *directory,
+                     const char *text)
+{
+    char *its_text;
+    if (state_directory_read_job(directory, former->digest, &its_text, NULL))
+        return;
+    job_difference(its_text, text, former->difference, sizeof former->difference);
+    free(its_text);
+}
+
+void former_jobs_find(struct former_jobs *jobs, const struct state_directory *directory,
+                      const struct state_list *list, struct digest job, const char *text)
+{
+    jobs->count = 0;
+    for (size_t i = 0; i < list->job_count; i++)
+        if (!digest_equal(list->jobs[i], job))
+            find_or_add(jobs, list->jobs[i]);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct state_entry *entry = &list->entries[i];
+        struct former_job *former =
+            digest_equal(entry->job, job) ? NULL : find_or_add(jobs, entry->job);
+        if (!former)
+            continue;
+        former->snapshots++;
+        former->newest_step = entry->step; /* they rise */
+    }
+    for (size_t i = 0; i < jobs->count; i++)
+        describe(&jobs->jobs[i], directory, text);
+}
+
+const char *former_jobs_difference(const struct former_jobs *jobs, struct digest job)
+{
+    for (size_t i = 0; i < jobs->count; i++)
+        if (digest_equal(jobs->jobs[i].digest, job))
+            return jobs->jobs[i].difference[0] ? jobs->jobs[i].difference : NULL;
+    return NULL;
+}

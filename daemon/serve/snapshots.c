@@ -1,0 +1,421 @@
+#include "serve/snapshots.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/former_jobs.h"
+#include "state/snapshot.h"
+#include "state/state_directory.h"
+
+/* A state on its way to the disk. */
+struct parcel {
+    void *bytes; /* NULL: none */
+    size_t count;
+    uint64_t step;
+    struct snapshots_front front;
+    bool asked;
+};
+
+struct snapshots {
+    const struct state_options *options;
+    struct log *log;
+    snapshots_notify *notify;
+    void *context;
+    struct digest job;
+    char *job_text;
+    struct former_jobs former;
+    struct state_directory directory; /* the writer's, once it runs */
+    char told[ERROR_TEXT_BYTES];      /* the writer's: the error logged last, until it is over */
+    pthread_t writer;
+    bool running;
+
+    pthread_mutex_t lock; /* over what follows */
+    pthread_cond_t work;
+    bool stop;
+    struct parcel next;
+    struct state_list on_disk;
+    uint64_t writing; /* step of the parcel taken last */
+    struct snapshots_facts facts;
+    bool answered;
+    struct snapshots_answer answer;
+};
+
+int snapshots_new(const struct state_options *options, struct log *log, snapshots_notify *notify,
+                  void *context, struct snapshots **ret_snapshots, struct error *err)
+{
+    struct snapshots *self = calloc(1, sizeof *self);
+    if (!self)
+        return error_memory(err, "preparing snapshots");
+    self->options = options;
+    self->log = log;
+    self->notify = notify;
+    self->context = context;
+    self->directory = STATE_DIRECTORY_CLOSED(options->directory);
+    pthread_mutex_init(&self->lock, NULL);
+    pthread_cond_init(&self->work, NULL);
+    *ret_snapshots = self;
+    return 0;
+}
+
+/* ---- the log ---- */
+
+static void tell(struct snapshots *self, enum log_level level, const char *what,
+                 const struct error *err)
+{
+    log_write(self->log, level, what,
+              (struct log_field[]){ log_text("directory", self->options->directory),
+                                    log_text("error", err->text), log_end() });
+}
+
+/* A trouble that goes on is told once, not at every snapshot. */
+static void tell_trouble(struct snapshots *self, const struct error *err)
+{
+    if (strcmp(self->told, err->text) == 0)
+        return;
+    memcpy(self->told, err->text, sizeof self->told);
+    tell(self, LOG_LEVEL_ERROR, "no snapshot written; serving goes on", err);
+}
+
+static void tell_recovery(struct snapshots *self, uint64_t step)
+{
+    if (!self->told[0])
+        return;
+    self->told[0] = '\0';
+    log_write(self->log, LOG_LEVEL_INFO, "snapshots are written again",
+              (struct log_field[]){ log_uint("step", step), log_end() });
+}
+
+static void tell_former(struct snapshots *self)
+{
+    for (size_t i = 0; i < self->former.count; i++) {
+        const struct former_job *former = &self->former.jobs[i];
+        char digest[DIGEST_TEXT_BYTES];
+        if (former->snapshots == 0)
+            continue;
+        log_write(self->log, LOG_LEVEL_INFO, "snapshots of another job left alone",
+                  (struct log_field[]){
+                      log_text("job_digest", digest_text(former->digest, digest)),
+                      log_uint("snapshots", former->snapshots),
+                      log_uint("newest_step", former->newest_step),
+                      log_text("changed_since", former->difference[0] ? former->difference : "?"),
+                      log_end() });
+    }
+}
+
+/* ---- loading ---- */
+
+static int load_one(struct snapshots *self, const struct state_entry *entry,
+                    struct planner *planner, const struct corpus *corpus, uint32_t window,
+                    struct planner_state *state, struct error *err)
+{
+    char name[DIGEST_TEXT_BYTES];
+    int failed = state_directory_read(&self->directory, entry, state, err);
+    if (failed)
+        return failed;
+    failed = snapshot_fits(state, corpus, window, err);
+    if (!failed)
+        failed = planner_restore(planner, state, err);
+    if (failed)
+        error_prefix(err, "snapshot of job %s before step %llu", digest_text(self->job, name),
+                     (unsigned long long)entry->step);
+    return failed;
+}
+
+/* Only EX_OSERR ends it. */
+static int load_all(struct snapshots *self, struct planner *planner, const struct corpus *corpus,
+                    uint32_t window, struct checkpoints *checkpoints, struct error *err)
+{
+    for (size_t i = 0; i < self->on_disk.count; i++) {
+        const struct state_entry *entry = &self->on_disk.entries[i];
+        struct planner_state state = { 0 };
+        struct error why = { 0 };
+        if (!digest_equal(entry->job, self->job))
+            continue;
+        int failed = load_one(self, entry, planner, corpus, window, &state, &why);
+        if (!failed)
+            failed = checkpoints_put(checkpoints, &state, &why);
+        planner_state_fini(&state);
+        if (failed == EX_OSERR)
+            return error_set(err, EX_OSERR, "%s", why.text);
+        if (failed) {
+            self->facts.skipped++;
+            tell(self, LOG_LEVEL_WARNING, "snapshot skipped", &why);
+            continue;
+        }
+        self->facts.loaded++;
+        self->facts.any = true;
+        self->facts.last_step = entry->step;
+    }
+    return 0;
+}
+
+/* Loads what is there, then puts the planner back. */
+static int load(struct snapshots *self, struct planner *planner, const struct corpus *corpus,
+                uint32_t window, struct checkpoints *checkpoints, struct error *err)
+{
+    struct planner_state start = { 0 };
+    int failed = planner_save(planner, &start, err);
+    if (!failed)
+        failed = load_all(self, planner, corpus, window, checkpoints, err);
+    if (!failed)
+        failed = planner_restore(planner, &start, err);
+    planner_state_fini(&start);
+    return failed;
+}
+
+/* False when there is no directory to look into. */
+static bool look(struct snapshots *self)
+{
+    struct error why = { 0 };
+    if (state_directory_open(&self->directory, &why) ||
+        state_directory_list(&self->directory, &self->on_disk, &why)) {
+        self->facts.errors++;
+        tell_trouble(self, &why);
+        return false;
+    }
+    if (state_directory_lock(&self->directory, &why)) {
+        self->facts.errors++;
+        tell_trouble(self, &why);
+    } else if (state_directory_write_job(&self->directory, self->job, self->job_text, &why)) {
+        self->facts.errors++;
+        tell_trouble(self, &why);
+    }
+    return true;
+}
+
+static void *run(void *argument);
+
+int snapshots_begin(struct snapshots *self, struct planner *planner, const struct corpus *corpus,
+                    uint32_t window, struct checkpoints *checkpoints, struct error *err)
+{
+    self->job = planner_job_digest(planner);
+    self->job_text = strdup(planner_job_text(planner));
+    if (!self->job_text)
+        return error_memory(err, "preparing snapshots");
+    if (look(self)) {
+        former_jobs_find(&self->former, &self->directory, &self->on_disk, self->job,
+                         self->job_text);
+        tell_former(self);
+        int failed = load(self, planner, corpus, window, checkpoints, err);
+        if (failed)
+            return failed;
+        log_write(self->log, LOG_LEVEL_INFO, "snapshots loaded",
+                  (struct log_field[]){ log_text("directory", self->options->directory),
+                                        log_uint("snapshots", self->facts.loaded),
+                                        log_uint("furthest_step", self->facts.last_step),
+                                        log_end() });
+    }
+    if (pthread_create(&self->writer, NULL, run, self) != 0)
+        return error_set(err, EX_OSERR, "cannot start the thread that writes snapshots");
+    self->running = true;
+    return 0;
+}
+
+/* ---- the planner's side ---- */
+
+/* With the lock held: the furthest step of the job on disk or on its way there; 0: none. */
+static uint64_t furthest(const struct snapshots *self)
+{
+    uint64_t step =
+        self->next.bytes && self->next.step > self->writing ? self->next.step : self->writing;
+    for (size_t i = 0; i < self->on_disk.count; i++)
+        if (digest_equal(self->on_disk.entries[i].job, self->job) &&
+            self->on_disk.entries[i].step > step)
+            step = self->on_disk.entries[i].step;
+    return step;
+}
+
+static bool holds(const struct snapshots *self, uint64_t step)
+{
+    if (step == self->writing || (self->next.bytes && self->next.step == step))
+        return true;
+    for (size_t i = 0; i < self->on_disk.count; i++)
+        if (self->on_disk.entries[i].step == step &&
+            digest_equal(self->on_disk.entries[i].job, self->job))
+            return true;
+    return false;
+}
+
+/* Steps that are planned again, behind the job, are as well off as when they were planned first. */
+bool snapshots_due(struct snapshots *self, uint64_t next_step, struct snapshots_front front)
+{
+    uint64_t every = self->options->snapshot_every;
+    if (next_step == 0 || next_step % every != 0)
+        return false;
+    pthread_mutex_lock(&self->lock);
+    bool news = next_step > furthest(self) || (front.known && next_step + every > front.step);
+    bool due = news && !holds(self, next_step);
+    pthread_mutex_unlock(&self->lock);
+    return due;
+}
+
+/* With the lock held. */
+static void answer(struct snapshots *self, const struct error *error, uint64_t step, uint64_t bytes)
+{
+    self->answer = (struct snapshots_answer){ .step = step, .bytes = bytes };
+    if (error)
+        self->answer.error = *error;
+    self->answered = true;
+}
+
+void snapshots_refuse(struct snapshots *self, const struct error *why)
+{
+    pthread_mutex_lock(&self->lock);
+    self->facts.errors++;
+    answer(self, why, 0, 0);
+    pthread_mutex_unlock(&self->lock);
+    self->notify(self->context);
+}
+
+void snapshots_offer(struct snapshots *self, const struct planner_state *state,
+                     struct snapshots_front front, bool asked)
+{
+    struct error why = { 0 };
+    struct parcel parcel = { .step = state->next_step, .front = front, .asked = asked };
+    if (snapshot_encode(state, self->job, &parcel.bytes, &parcel.count, &why)) {
+        snapshots_refuse(self, &why);
+        return;
+    }
+    pthread_mutex_lock(&self->lock);
+    parcel.asked |= self->next.bytes && self->next.asked;
+    free(self->next.bytes);
+    self->next = parcel;
+    pthread_cond_signal(&self->work);
+    pthread_mutex_unlock(&self->lock);
+}
+
+/* ---- the writer's thread ---- */
+
+static int write_parcel(struct snapshots *self, const struct parcel *parcel, struct error *err)
+{
+    int failed = state_directory_open(&self->directory, err);
+    if (!failed)
+        failed = state_directory_lock(&self->directory, err);
+    if (!failed)
+        failed = state_directory_write_job(&self->directory, self->job, self->job_text, err);
+    if (!failed)
+        failed = state_directory_write(&self->directory, self->job, parcel->step, parcel->bytes,
+                                       parcel->count, err);
+    return failed;
+}
+
+/* Before trainers have come, the furthest snapshot is the best guess at where they are. */
+static uint64_t centre_of(const struct parcel *parcel, const struct state_list *list,
+                          struct digest job)
+{
+    uint64_t centre = parcel->front.known ? parcel->front.step : parcel->step;
+    for (size_t i = 0; i < list->count && !parcel->front.known; i++)
+        if (digest_equal(list->entries[i].job, job) && list->entries[i].step > centre)
+            centre = list->entries[i].step;
+    return centre;
+}
+
+/* Lists the directory anew, and thins. */
+static void tidy(struct snapshots *self, const struct parcel *parcel)
+{
+    struct state_list list = { 0 };
+    if (state_directory_list(&self->directory, &list, NULL) == 0) {
+        state_directory_thin(&self->directory, self->job, centre_of(parcel, &list, self->job),
+                             &list);
+        pthread_mutex_lock(&self->lock);
+        struct state_list old = self->on_disk;
+        self->on_disk = list;
+        pthread_mutex_unlock(&self->lock);
+        list = old;
+    }
+    state_list_fini(&list);
+}
+
+static void deliver(struct snapshots *self, struct parcel *parcel)
+{
+    struct error why = { 0 };
+    int failed = write_parcel(self, parcel, &why);
+    if (failed) {
+        tell_trouble(self, &why);
+    } else {
+        tell_recovery(self, parcel->step);
+        tidy(self, parcel);
+    }
+    pthread_mutex_lock(&self->lock);
+    self->writing = 0;
+    if (failed) {
+        self->facts.errors++;
+    } else {
+        self->facts.written++;
+        self->facts.any = true;
+        self->facts.last_step = parcel->step;
+    }
+    if (parcel->asked)
+        answer(self, failed ? &why : NULL, parcel->step, parcel->count);
+    pthread_mutex_unlock(&self->lock);
+    if (parcel->asked)
+        self->notify(self->context);
+    free(parcel->bytes);
+}
+
+/* False when there is nothing left to write and it is time to end. */
+static bool await_parcel(struct snapshots *self, struct parcel *ret_parcel)
+{
+    pthread_mutex_lock(&self->lock);
+    while (!self->next.bytes && !self->stop)
+        pthread_cond_wait(&self->work, &self->lock);
+    *ret_parcel = self->next;
+    self->next = (struct parcel){ 0 };
+    self->writing = ret_parcel->step;
+    pthread_mutex_unlock(&self->lock);
+    return ret_parcel->bytes != NULL;
+}
+
+static void *run(void *argument)
+{
+    struct snapshots *self = argument;
+    struct parcel parcel;
+    while (await_parcel(self, &parcel))
+        deliver(self, &parcel);
+    return NULL;
+}
+
+/* ---- the loop's side ---- */
+
+bool snapshots_take_answer(struct snapshots *self, struct snapshots_answer *ret_answer)
+{
+    pthread_mutex_lock(&self->lock);
+    bool answered = self->answered;
+    if (answered)
+        *ret_answer = self->answer;
+    self->answered = false;
+    pthread_mutex_unlock(&self->lock);
+    return answered;
+}
+
+void snapshots_facts(struct snapshots *self, struct snapshots_facts *ret_facts)
+{
+    pthread_mutex_lock(&self->lock);
+    *ret_facts = self->facts;
+    pthread_mutex_unlock(&self->lock);
+}
+
+const char *snapshots_difference(const struct snapshots *self, struct digest job)
+{
+    return former_jobs_difference(&self->former, job);
+}
+
+void snapshots_free(struct snapshots *self)
+{
+    if (!self)
+        return;
+    pthread_mutex_lock(&self->lock);
+    self->stop = true;
+    pthread_cond_signal(&self->work);
+    pthread_mutex_unlock(&self->lock);
+    if (self->running)
+        pthread_join(self->writer, NULL);
+    state_directory_close(&self->directory);
+    state_list_fini(&self->on_disk);
+    pthread_cond_destroy(&self->work);
+    pthread_mutex_destroy(&self->lock);
+    free(self->next.bytes);
+    free(self->job_text);
+    free(self);
+}

@@ -1,0 +1,329 @@
+#include "state/state_directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "state/job_file.h"
+#include "state/snapshot.h"
+#include "state/state_file.h"
+#include "state/thinning.h"
+
+#define NAME_BYTES 96
+#define JOB_DIGITS ((size_t)2 * DIGEST_BYTES)
+#define STEP_DIGITS ((size_t)20)
+#define SNAPSHOT_SUFFIX ".snapshot"
+#define JOB_SUFFIX ".job"
+#define MOST_ENTRIES 65536u
+
+/* ---- names ---- */
+
+static const char *snapshot_name(const struct state_entry *entry, char name[NAME_BYTES])
+{
+    char job[DIGEST_TEXT_BYTES];
+    snprintf(name, NAME_BYTES, "%s-%020llu" SNAPSHOT_SUFFIX, digest_text(entry->job, job),
+             (unsigned long long)entry->step);
+    return name;
+}
+
+static const char *job_name(struct digest job, char name[NAME_BYTES])
+{
+    char text[DIGEST_TEXT_BYTES];
+    snprintf(name, NAME_BYTES, "%s" JOB_SUFFIX, digest_text(job, text));
+    return name;
+}
+
+static bool parse_digest(const char *text, struct digest *ret_digest)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < JOB_DIGITS; i++) {
+        const char *digit = text[i] ? strchr(digits, text[i]) : NULL;
+        if (!digit)
+            return false;
+        unsigned char *byte = &ret_digest->bytes[i / 2];
+        *byte = (unsigned char)((i % 2 ? *byte << 4 : 0) | (digit - digits));
+    }
+    return true;
+}
+
+/* Only what snapshot_name gives is taken: reading it back must give the same. */
+static bool parse_name(const char *name, struct state_entry *ret_entry)
+{
+    struct state_entry entry = { 0 };
+    char again[NAME_BYTES];
+    if (strlen(name) != JOB_DIGITS + 1 + STEP_DIGITS + strlen(SNAPSHOT_SUFFIX) ||
+        !parse_digest(name, &entry.job))
+        return false;
+    entry.step = strtoull(name + JOB_DIGITS + 1, NULL, 10);
+    if (strcmp(snapshot_name(&entry, again), name) != 0)
+        return false;
+    *ret_entry = entry;
+    return true;
+}
+
+/* ---- the directory ---- */
+
+int state_directory_open(struct state_directory *directory, struct error *err)
+{
+    if (directory->fd >= 0)
+        return 0;
+    const char *path = directory->path;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT && mkdir(path, 0750) == 0)
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return error_set(err, EX_CANTCREAT,
+                         "state.directory: cannot open %s: %s; make it, readable and writable by "
+                         "this user",
+                         path, strerror(errno));
+    directory->fd = fd;
+    return 0;
+}
+
+static void remove_left_over(int fd)
+{
+    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = copy < 0 ? NULL : fdopendir(copy);
+    if (!list) {
+        if (copy >= 0)
+            close(copy);
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(list));)
+        if (strncmp(entry->d_name, STATE_FILE_TEMPORARY, strlen(STATE_FILE_TEMPORARY)) == 0)
+            unlinkat(fd, entry->d_name, 0);
+    closedir(list);
+}
+
+int state_directory_lock(struct state_directory *directory, struct error *err)
+{
+    if (directory->lock >= 0)
+        return 0;
+    int lock = openat(directory->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
+    int failed = lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
+    if (!failed) {
+        directory->lock = lock;
+        remove_left_over(directory->fd);
+        return 0;
+    }
+    if (lock >= 0)
+        close(lock);
+    if (failed == EWOULDBLOCK)
+        return error_set(err, EX_UNAVAILABLE,
+                         "state.directory: another daemon writes in %s; give this one another",
+                         directory->path);
+    return error_set(err, EX_CANTCREAT,
+                     "state.directory: cannot write in %s: %s; make it writable by this user",
+                     directory->path, strerror(failed));
+}
+
+void state_directory_close(struct state_directory *directory)
+{
+    if (directory->lock >= 0)
+        close(directory->lock);
+    if (directory->fd >= 0)
+        close(directory->fd);
+    directory->lock = directory->fd = -1;
+}
+
+/* ---- listing ---- */
+
+static int compare(const void *one, const void *other)
+{
+    const struct state_entry *a = one, *b = other;
+    int order = memcmp(a->job.bytes, b->job.bytes, DIGEST_BYTES);
+    return order ? order : (a->step > b->step) - (a->step < b->step);
+}
+
+static int add_job(struct state_list *list, const char *name, struct error *err)
+{
+    struct digest job;
+    if (list->job_count == MOST_ENTRIES || strlen(name) != JOB_DIGITS + strlen(JOB_SUFFIX) ||
+        strcmp(name + JOB_DIGITS, JOB_SUFFIX) != 0 || !parse_digest(name, &job))
+        return 0;
+    if (!grow(list->jobs, &list->job_capacity, list->job_count + 1))
+        return error_memory(err, "reading the state directory");
+    list->jobs[list->job_count++] = job;
+    return 0;
+}
+
+static int add_entry(struct state_list *list, int fd, const char *name, struct error *err)
+{
+    struct state_entry entry;
+    struct stat status;
+    if (!parse_name(name, &entry))
+        return add_job(list, name, err);
+    if (list->count == MOST_ENTRIES)
+        return 0;
+    if (fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+        entry.bytes = (uint64_t)status.st_size;
+    if (!grow(list->entries, &list->capacity, list->count + 1))
+        return error_memory(err, "reading the state directory");
+    list->entries[list->count++] = entry;
+    return 0;
+}
+
+int state_directory_list(const struct state_directory *directory, struct state_list *list,
+                         struct error *err)
+{
+    list->count = list->job_count = 0;
+    int copy = openat(directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = copy < 0 ? NULL : fdopendir(copy);
+    if (!stream) {
+        int why = errno;
+        if (copy >= 0)
+            close(copy);
+        return error_set(err, EX_IOERR, "state.directory: cannot list %s: %s", directory->path,
+                         strerror(why));
+    }
+    int failed = 0;
+    for (struct dirent *entry; !failed && (entry = readdir(stream));)
+        failed = add_entry(list, directory->fd, entry->d_name, err);
+    closedir(stream);
+    if (!failed && list->count)
+        qsort(list->entries, list->count, sizeof *list->entries, compare);
+    return failed;
+}
+
+void state_list_fini(struct state_list *list)
+{
+    free(list->entries);
+    free(list->jobs);
+    *list = (struct state_list){ 0 };
+}
+
+/* ---- snapshots ---- */
+
+int state_directory_read(const struct state_directory *directory, const struct state_entry *entry,
+                         struct planner_state *state, struct error *err)
+{
+    char name[NAME_BYTES];
+    unsigned char *bytes = NULL;
+    size_t count = 0;
+    struct digest job;
+    int failed = state_file_read(directory->fd, snapshot_name(entry, name), SNAPSHOT_MOST_BYTES,
+                                 &bytes, &count, err);
+    if (failed)
+        return failed;
+    failed = snapshot_decode(bytes, count, state, &job, err);
+    free(bytes);
+    if (failed) {
+        error_prefix(err, "%s", name);
+        return failed;
+    }
+    if (!digest_equal(job, entry->job) || state->next_step != entry->step)
+        return error_set(err, EX_DATAERR, "%s: its name and its content disagree: foreign", name);
+    return 0;
+}
+
+int state_directory_write(const struct state_directory *directory, struct digest job, uint64_t step,
+                          const void *bytes, size_t count, struct error *err)
+{
+    char name[NAME_BYTES];
+    struct state_entry entry = { .job = job, .step = step };
+    return state_file_write(directory->fd, snapshot_name(&entry, name), bytes, count, err);
+}
+
+/* The job's part of the list: its first entry, and how many. */
+static size_t find_job(const struct state_list *list, struct digest job, size_t *ret_count)
+{
+    size_t first = 0, end;
+    while (first < list->count && !digest_equal(list->entries[first].job, job))
+        first++;
+    for (end = first; end < list->count && digest_equal(list->entries[end].job, job);)
+        end++;
+    *ret_count = end - first;
+    return first;
+}
+
+void state_directory_thin(const struct state_directory *directory, struct digest job,
+                          uint64_t centre, struct state_list *list)
+{
+    char name[NAME_BYTES];
+    size_t count = 0, first = find_job(list, job, &count);
+    struct thinning_item *items = count ? calloc(count, sizeof *items) : NULL;
+    if (!items)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        items[i].step = list->entries[first + i].step;
+        items[i].bytes = list->entries[first + i].bytes;
+    }
+    thinning_choose(items, count, centre);
+    size_t kept = first;
+    for (size_t i = 0; i < count; i++) {
+        struct state_entry entry = list->entries[first + i];
+        if (items[i].keep || unlinkat(directory->fd, snapshot_name(&entry, name), 0) != 0)
+            list->entries[kept++] = entry;
+    }
+    free(items);
+    memmove(list->entries + kept, list->entries + first + count,
+            (list->count - first - count) * sizeof *list->entries);
+    list->count -= first + count - kept;
+}
+
+/* ---- jobs: the text, and its checksum in a last line ---- */
+
+static struct digest text_sum(const char *text, size_t count)
+{
+    return digest_chain((struct digest){ 0 }, text, count);
+}
+
+static int check_text(const char *name, const char *text, size_t count, size_t *ret_count,
+                      struct error *err)
+{
+    struct digest found;
+    size_t tail = JOB_DIGITS + 1;
+    if (count < tail || memchr(text, 0, count) || !parse_digest(text + count - tail, &found) ||
+        !digest_equal(found, text_sum(text, count - tail)))
+        return error_set(err, EX_DATAERR, "%s: its checksum is wrong: torn or damaged", name);
+    *ret_count = count - tail;
+    return 0;
+}
+
+int state_directory_read_job(const struct state_directory *directory, struct digest job,
+                             char **ret_text, struct error *err)
+{
+    char name[NAME_BYTES];
+    unsigned char *bytes = NULL;
+    size_t count = 0;
+    int failed = state_file_read(directory->fd, job_name(job, name), JOB_FILE_MOST_BYTES, &bytes,
+                                 &count, err);
+    if (failed)
+        return failed;
+    failed = check_text(name, (const char *)bytes, count, &count, err);
+    if (failed) {
+        free(bytes);
+        return failed;
+    }
+    bytes[count] = 0;
+    *ret_text = (char *)bytes;
+    return 0;
+}
+
+int state_directory_write_job(const struct state_directory *directory, struct digest job,
+                              const char *text, struct error *err)
+{
+    char name[NAME_BYTES], sum[DIGEST_TEXT_BYTES], *there = NULL;
+    if (state_directory_read_job(directory, job, &there, NULL) == 0) {
+        bool same = strcmp(there, text) == 0;
+        free(there);
+        if (same)
+            return 0;
+    }
+    size_t count = strlen(text);
+    char *whole = malloc(count + DIGEST_TEXT_BYTES + 1);
+    if (!whole)
+        return error_memory(err, "writing the job down");
+    int bytes = snprintf(whole, count + DIGEST_TEXT_BYTES + 1, "%s%s\n", text,
+                         digest_text(text_sum(text, count), sum));
+    int failed = state_file_write(directory->fd, job_name(job, name), whole, (size_t)bytes, err);
+    free(whole);
+    return failed;
+}
