@@ -7,6 +7,8 @@
 #include "ctl/human.h"
 #include "ctl/table.h"
 
+#define FAR_STEPS 1000
+
 static const struct column columns[] = { { NULL, ALIGN_LEFT, 0 }, { NULL, ALIGN_LEFT, 0 } };
 
 struct status {
@@ -14,8 +16,10 @@ struct status {
     double uptime_s;
     json_t *planned, *requested, *steps; /* a number, or null where there is none yet */
     json_int_t clients, waiting_requests, batches, bytes_sent, replanned_steps;
-    json_t *requests, *refusals;       /* how many of each kind, by name */
-    json_int_t unreachable, congested; /* replies that could not be delivered */
+    json_t *requests, *refusals;           /* how many of each kind, by name */
+    json_int_t unreachable, congested;     /* replies that could not be delivered */
+    json_t *planning_at, *planning_target; /* numbers while the planner is busy */
+    json_t *snapshots;                     /* an object, or null where none are kept */
     json_int_t cache_bytes, cache_limit_bytes, cache_payloads, in_flight_bytes;
 };
 
@@ -23,7 +27,8 @@ static int read_status(json_t *answer, struct status *status, struct error *err)
 {
     json_error_t why;
     if (json_unpack_ex(
-            answer, &why, 0, "{ss ss ss ss sF so so so sI sI sI sI sI sI sI so so s{sI sI sI sI}}",
+            answer, &why, 0,
+            "{ss ss ss ss sF so so so sI sI sI sI sI sI sI so so s{sI sI sI sI} s?o s?o s?o}",
             "job", &status->job, "server", &status->server, "state", &status->state, "job_digest",
             &status->job_digest, "uptime_s", &status->uptime_s, "planned_step", &status->planned,
             "requested_step", &status->requested, "steps", &status->steps, "clients",
@@ -32,7 +37,9 @@ static int read_status(json_t *answer, struct status *status, struct error *err)
             &status->replanned_steps, "unreachable", &status->unreachable, "congested",
             &status->congested, "requests", &status->requests, "refusals", &status->refusals,
             "cache", "bytes", &status->cache_bytes, "limit_bytes", &status->cache_limit_bytes,
-            "payloads", &status->cache_payloads, "in_flight_bytes", &status->in_flight_bytes))
+            "payloads", &status->cache_payloads, "in_flight_bytes", &status->in_flight_bytes,
+            "planning_at", &status->planning_at, "planning_target", &status->planning_target,
+            "snapshots", &status->snapshots))
         return daemon_misfit(&why, err);
     return 0;
 }
@@ -76,6 +83,47 @@ static void describe_steps(struct table *facts, const struct status *status)
     table_cell(facts, "asked for");
     table_cell(facts, "%s; %s past steps planned again", reach_text(status->requested, reach),
                human_count((uint64_t)status->replanned_steps, text));
+}
+
+/* Only where the way is long enough to be seen. */
+static void describe_far_step(struct table *facts, const struct status *status)
+{
+    char at[HUMAN_BYTES], target[HUMAN_BYTES];
+    if (!json_is_integer(status->planning_at) || !json_is_integer(status->planning_target))
+        return;
+    json_int_t from = json_integer_value(status->planning_at);
+    json_int_t to = json_integer_value(status->planning_target);
+    if (to - from < FAR_STEPS)
+        return;
+    table_cell(facts, "planning");
+    table_styled(facts, STYLE_WARNING, "step %s, on the way to %s", human_count((uint64_t)from, at),
+                 human_count((uint64_t)to, target));
+}
+
+static int describe_snapshots(struct table *facts, const struct status *status, struct error *err)
+{
+    const char *directory;
+    json_t *last;
+    json_int_t errors, loaded;
+    json_error_t why;
+    if (!json_is_object(status->snapshots))
+        return 0;
+    if (json_unpack_ex(status->snapshots, &why, 0, "{ss so sI sI}", "directory", &directory,
+                       "last_snapshot_step", &last, "snapshot_errors", &errors, "loaded", &loaded))
+        return daemon_misfit(&why, err);
+    char step[HUMAN_BYTES], failed[HUMAN_BYTES];
+    table_cell(facts, "snapshots");
+    if (json_is_integer(last))
+        table_cell(facts, "last before step %s, in %s",
+                   human_count((uint64_t)json_integer_value(last), step), directory);
+    else
+        table_cell(facts, "none yet, in %s", directory);
+    if (errors) {
+        table_cell(facts, "%s", "");
+        table_styled(facts, STYLE_WARNING, "%s could not be written, see the log",
+                     human_count((uint64_t)errors, failed));
+    }
+    return 0;
 }
 
 static void describe_traffic(struct table *facts, const struct status *status)
@@ -139,19 +187,22 @@ static void describe_cache(struct table *facts, const struct status *status)
 
 static int show_status(json_t *answer, struct output *out, struct error *err)
 {
-    struct status status;
+    struct status status = { 0 };
     int code = read_status(answer, &status, err);
     if (code)
         return code;
     struct table *facts = table_new(columns, 2);
     describe_state(facts, &status);
     describe_steps(facts, &status);
+    describe_far_step(facts, &status);
     describe_traffic(facts, &status);
     describe_counts(facts, "requests", status.requests, STYLE_PLAIN);
     describe_counts(facts, "refused", status.refusals, STYLE_WARNING);
     describe_losses(facts, &status);
     describe_cache(facts, &status);
-    code = table_print(facts, out, err);
+    code = describe_snapshots(facts, &status, err);
+    if (!code)
+        code = table_print(facts, out, err);
     table_free(facts);
     return code;
 }
