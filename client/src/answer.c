@@ -1,5 +1,6 @@
 #include "answer.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "ask.h"
@@ -106,6 +107,14 @@ static bool job_fits(const ballast_client *client, const struct facts *facts,
     return problem->status == BALLAST_OK;
 }
 
+/* The daemon may know what has been edited since the caller's checkpoint. */
+static void refuse_order(ballast_client *client, const char *what)
+{
+    const char *changes = client->facts.changes;
+    session_fail(client, BALLAST_DIGEST, "%s: %s%s%s", session_endpoint(client), what,
+                 changes[0] ? "; since its last job: " : "", changes);
+}
+
 /* Sees to it that the order is verified before anything is delivered. */
 static void verify_order(ballast_client *client)
 {
@@ -119,10 +128,8 @@ static void verify_order(ballast_client *client)
     client->order_verified =
         memcmp(options->expected_digest, client->facts.job.digest, BALLAST_DIGEST_BYTES) == 0;
     if (!client->order_verified)
-        session_fail(client, BALLAST_DIGEST,
-                     "%s: the digest of configuration and corpus is not the expected one: resume "
-                     "with the same files and settings",
-                     session_endpoint(client));
+        refuse_order(client, "the digest of configuration and corpus is not the expected one: "
+                             "resume with the same files and settings");
 }
 
 static void take_hello(ballast_client *client, const Ballast__V1__HelloReply *reply)
@@ -223,11 +230,14 @@ static void take_check(ballast_client *client, const Ballast__V1__Batch *batch)
     client->order_verified =
         memcmp(client->options.expected_digest, batch->digest.data, BALLAST_DIGEST_BYTES) == 0;
     request_free(&client->check);
-    if (!client->order_verified)
-        session_fail(client, BALLAST_DIGEST,
-                     "%s: the digest of step %llu is not the expected one: the data order has "
-                     "changed since it was stored",
-                     session_endpoint(client), (unsigned long long)batch->step);
+    if (client->order_verified)
+        return;
+    char what[128];
+    snprintf(what, sizeof what,
+             "the digest of step %llu is not the expected one: the data order has changed since it "
+             "was stored",
+             (unsigned long long)batch->step);
+    refuse_order(client, what);
 }
 
 /* Takes header and frames when it keeps them. */

@@ -22,6 +22,7 @@ struct facts facts_from(const Ballast__V1__HelloReply *reply)
     };
     snprintf(facts.job.name, sizeof facts.job.name, "%s", reply->job);
     snprintf(facts.job.server, sizeof facts.job.server, "%s", reply->server);
+    snprintf(facts.changes, sizeof facts.changes, "%s", reply->message);
     memcpy(facts.job.digest, reply->job_digest.data, BALLAST_DIGEST_BYTES);
     return facts;
 }

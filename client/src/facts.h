@@ -10,10 +10,14 @@
 /* No frame of a reply is larger, whatever a daemon says of its job. */
 #define FACTS_MAX_FRAME_BYTES (INT64_C(256) << 20)
 
+#define FACTS_CHANGES_BYTES 256 /* as much as fits an error text */
+
 struct facts {
     ballast_job job;
-    uint32_t token_bytes;  /* of a token on the wire, 2 or 4 */
-    uint32_t source_count; /* 0: not told */
+    uint32_t token_bytes;              /* of a token on the wire, 2 or 4 */
+    uint32_t source_count;             /* 0: not told */
+    char changes[FACTS_CHANGES_BYTES]; /* since the job that the daemon served before; empty: none
+                                          known */
 };
 
 /* Copies a reply of status OK, which wire_decode has validated. */

@@ -36,9 +36,13 @@ void former_jobs_find(struct former_jobs *jobs, const struct state_directory *di
                       const struct state_list *list, struct digest job, const char *text)
 {
     jobs->count = 0;
-    for (size_t i = 0; i < list->job_count; i++)
-        if (!digest_equal(list->jobs[i], job))
-            find_or_add(jobs, list->jobs[i]);
+    for (size_t i = 0; i < list->job_count; i++) {
+        const struct state_job *known = &list->jobs[i];
+        struct former_job *former =
+            digest_equal(known->digest, job) ? NULL : find_or_add(jobs, known->digest);
+        if (former)
+            former->served_ns = known->served_ns;
+    }
     for (size_t i = 0; i < list->count; i++) {
         const struct state_entry *entry = &list->entries[i];
         struct former_job *former =
@@ -58,4 +62,13 @@ const char *former_jobs_difference(const struct former_jobs *jobs, struct digest
         if (digest_equal(jobs->jobs[i].digest, job))
             return jobs->jobs[i].difference[0] ? jobs->jobs[i].difference : NULL;
     return NULL;
+}
+
+const char *former_jobs_last_difference(const struct former_jobs *jobs)
+{
+    const struct former_job *last = NULL;
+    for (size_t i = 0; i < jobs->count; i++)
+        if (jobs->jobs[i].difference[0] && (!last || jobs->jobs[i].served_ns > last->served_ns))
+            last = &jobs->jobs[i];
+    return last ? last->difference : NULL;
 }

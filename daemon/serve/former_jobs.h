@@ -12,6 +12,7 @@
 
 struct former_job {
     struct digest digest;
+    int64_t served_ns;                      /* as in struct state_job */
     uint64_t snapshots, newest_step;        /* newest_step: 0 when there are none */
     char difference[FORMER_JOB_TEXT_BYTES]; /* from it to the job served; empty: unknown */
 };
@@ -27,5 +28,8 @@ void former_jobs_find(struct former_jobs *jobs, const struct state_directory *di
 
 /* What has changed since that job, or NULL when it is not known. */
 const char *former_jobs_difference(const struct former_jobs *jobs, struct digest job);
+
+/* What has changed since the one of them served last, or NULL when it is not known. */
+const char *former_jobs_last_difference(const struct former_jobs *jobs);
 
 #endif

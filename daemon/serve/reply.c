@@ -266,8 +266,11 @@ void reply_hello(struct server *server, const struct peer_id *peer, enum wire_st
 
     Ballast__V1__HelloReply reply = BALLAST__V1__HELLO_REPLY__INIT;
     reply.status = status;
+    const char *change = server->snapshots ? snapshots_last_difference(server->snapshots) : NULL;
     if (status != WIRE_OK)
         reply.message = reply_text(text, message ? message : wire_status_text(status));
+    else if (change)
+        reply.message = reply_text(text, change);
     reply.job = config->job;
     reply.server = server_name;
     reply.dp = config->parallel.dp;

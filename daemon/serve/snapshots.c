@@ -401,6 +401,11 @@ const char *snapshots_difference(const struct snapshots *self, struct digest job
     return former_jobs_difference(&self->former, job);
 }
 
+const char *snapshots_last_difference(const struct snapshots *self)
+{
+    return former_jobs_last_difference(&self->former);
+}
+
 void snapshots_free(struct snapshots *self)
 {
     if (!self)

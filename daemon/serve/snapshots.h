@@ -76,6 +76,9 @@ void snapshots_facts(struct snapshots *snapshots, struct snapshots_facts *ret_fa
 /* What has changed since a former job, or NULL when that is not known. */
 const char *snapshots_difference(const struct snapshots *snapshots, struct digest job);
 
+/* The same, since the job served from this directory before this one. */
+const char *snapshots_last_difference(const struct snapshots *snapshots);
+
 /* Writes what was offered last, ends the writer, and frees. NULL is accepted. Blocks on I/O. */
 void snapshots_free(struct snapshots *snapshots);
 

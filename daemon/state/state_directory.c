@@ -142,12 +142,15 @@ static int compare(const void *one, const void *other)
     return order ? order : (a->step > b->step) - (a->step < b->step);
 }
 
-static int add_job(struct state_list *list, const char *name, struct error *err)
+static int add_job(struct state_list *list, int fd, const char *name, struct error *err)
 {
-    struct digest job;
+    struct state_job job = { 0 };
+    struct stat status;
     if (list->job_count == MOST_ENTRIES || strlen(name) != JOB_DIGITS + strlen(JOB_SUFFIX) ||
-        strcmp(name + JOB_DIGITS, JOB_SUFFIX) != 0 || !parse_digest(name, &job))
+        strcmp(name + JOB_DIGITS, JOB_SUFFIX) != 0 || !parse_digest(name, &job.digest))
         return 0;
+    if (fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+        job.served_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
     if (!grow(list->jobs, &list->job_capacity, list->job_count + 1))
         return error_memory(err, "reading the state directory");
     list->jobs[list->job_count++] = job;
@@ -159,7 +162,7 @@ static int add_entry(struct state_list *list, int fd, const char *name, struct e
     struct state_entry entry;
     struct stat status;
     if (!parse_name(name, &entry))
-        return add_job(list, name, err);
+        return add_job(list, fd, name, err);
     if (list->count == MOST_ENTRIES)
         return 0;
     if (fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0)
@@ -314,8 +317,10 @@ int state_directory_write_job(const struct state_directory *directory, struct di
     if (state_directory_read_job(directory, job, &there, NULL) == 0) {
         bool same = strcmp(there, text) == 0;
         free(there);
-        if (same)
+        if (same) {
+            utimensat(directory->fd, job_name(job, name), NULL, 0);
             return 0;
+        }
     }
     size_t count = strlen(text);
     char *whole = malloc(count + DIGEST_TEXT_BYTES + 1);

@@ -31,10 +31,16 @@ struct state_entry {
     uint64_t bytes;
 };
 
+/* A job whose text is there. */
+struct state_job {
+    struct digest digest;
+    int64_t served_ns; /* when a daemon last began to serve it, by the clock of the file system */
+};
+
 struct state_list {
     struct state_entry *entries; /* by job, then by rising step */
     size_t count, capacity;
-    struct digest *jobs; /* whose text is there, in any order */
+    struct state_job *jobs; /* in any order */
     size_t job_count, job_capacity;
 };
 
@@ -79,7 +85,7 @@ void state_directory_thin(const struct state_directory *directory, struct digest
 int state_directory_read_job(const struct state_directory *directory, struct digest job,
                              char **ret_text, struct error *err);
 
-/* Writes the text of a job, unless it is there. Needs the lock. */
+/* Writes the text of a job, or says that it is served again where it is there. Needs the lock. */
 int state_directory_write_job(const struct state_directory *directory, struct digest job,
                               const char *text, struct error *err);
 

@@ -179,7 +179,7 @@ Test(state_directory, a_text_of_a_job_is_kept_whole_or_not_at_all)
     free(text);
     cr_assert_eq(state_directory_list(&directory, &list, &err), 0);
     cr_assert_eq(list.job_count, 1);
-    cr_assert(digest_equal(list.jobs[0], ours));
+    cr_assert(digest_equal(list.jobs[0].digest, ours));
     file_write(temp_path(&dir, "01020300000000000000000000000000.job", path), "seed=2\n", 7);
     cr_assert_eq(state_directory_read_job(&directory, ours, &text, &err), EX_DATAERR);
     cr_assert_eq(state_directory_write_job(&directory, ours, "seed=1\n", &err), 0, "it is mended");
