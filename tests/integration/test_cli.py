@@ -23,6 +23,7 @@ COMMANDS = {
     "ranks": ["--admin", "--config", "--interval", "--timeout", "--json"],
     "sources": ["--admin", "--config", "--interval", "--timeout", "--json"],
     "step": ["K", "--admin", "--config", "--interval", "--timeout", "--json"],
+    "snapshot": ["--admin", "--config", "--timeout", "--json"],
     "drain": ["--admin", "--config", "--timeout", "--json"],
 }
 

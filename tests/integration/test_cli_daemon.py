@@ -64,6 +64,8 @@ STEP = {
     "waiting": {"pieces": 3, "tokens": 98304, "oldest": 5},
 }
 
+SNAPSHOT = {"step": 1207, "bytes": 4096, "directory": "/var/lib/ballast"}
+
 
 class Answering:
     """An admin socket that answers each command with a fixed answer, or a (status, message)."""
@@ -113,7 +115,8 @@ def ctl(*arguments):
 @pytest.fixture
 def answering(workplace):
     with Answering(workplace.path("admin"), status=copy.deepcopy(STATUS), queues=QUEUES,
-                   ranks=copy.deepcopy(RANKS), sources=SOURCES, step=STEP, drain={}) as daemon:
+                   ranks=copy.deepcopy(RANKS), sources=SOURCES, step=STEP, drain={},
+                   snapshot=SNAPSHOT) as daemon:
         yield daemon
 
 
@@ -201,6 +204,25 @@ work: over the mean of the step; busiest CP rank: attention over the mean of the
     assert answering.asked == [["step", "7"]]
 
 
+def test_snapshot(answering):
+    assert shown(answering, "snapshot") == (
+        "saved before step 1,207, 4.0 KiB in /var/lib/ballast\n")
+    assert answering.asked == [["snapshot"]]
+
+
+def test_status_shows_snapshots_and_the_way_to_a_far_step(answering):
+    answering.answers["status"].update(
+        planning_at=5000, planning_target=900000,
+        snapshots={"directory": "/var/lib/ballast", "last_snapshot_step": 1200,
+                   "snapshot_errors": 3, "written": 12, "loaded": 0, "skipped": 0})
+    out = shown(answering, "status")
+    assert "\nplanning    step 5,000, on the way to 900,000\n" in out
+    assert out.endswith("snapshots   last before step 1,200, in /var/lib/ballast\n"
+                        "            3 could not be written, see the log\n")
+    answering.answers["status"]["snapshots"].update(last_snapshot_step=None, snapshot_errors=0)
+    assert shown(answering, "status").endswith("snapshots   none yet, in /var/lib/ballast\n")
+
+
 def test_drain(answering):
     assert shown(answering, "drain") == (
         "draining: the daemon answers what it has under way, then exits\n")
@@ -209,7 +231,7 @@ def test_drain(answering):
 
 @pytest.mark.parametrize("command, answer", [
     (["status"], STATUS), (["queues"], QUEUES), (["ranks"], RANKS), (["sources"], SOURCES),
-    (["step", "7"], STEP), (["drain"], {})])
+    (["step", "7"], STEP), (["snapshot"], SNAPSHOT), (["drain"], {})])
 def test_json_is_the_answer_on_one_line(answering, command, answer):
     out = shown(answering, *command, "--json")
     assert out.count("\n") == 1 and json.loads(out) == answer

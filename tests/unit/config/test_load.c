@@ -56,6 +56,22 @@ Test(config_load, relative_paths_start_at_the_file)
     config_free(config);
 }
 
+Test(config_load, the_state_directory_starts_at_the_file_too)
+{
+    char path[TEMP_PATH_BYTES], expected[TEMP_PATH_BYTES + 32];
+    const char *text = "job: j\nsources: [{ name: a, format: lengths, paths: [b] }]\n"
+                       "context_window: 8\ncost: { crossover_tokens: 8 }\n"
+                       "state: { directory: a/b, snapshot_every: 7 }\n";
+    file_write(temp_path(&dir, "job.yaml", path), text, strlen(text));
+    struct config *config = must_load(path);
+    char *real = realpath(dir.path, NULL);
+    snprintf(expected, sizeof expected, "%s/a/b", real);
+    cr_expect_str_eq(config->state.directory, expected);
+    cr_expect_eq(config->state.snapshot_every, 7);
+    free(real);
+    config_free(config);
+}
+
 Test(config_load, a_directory_is_no_glob)
 {
     char sub[TEMP_PATH_BYTES], path[TEMP_PATH_BYTES + 16];

@@ -4,8 +4,9 @@
 
 static const char *nearest(const char *typed)
 {
-    static const char *const words[] = { "import", "verify", "plan",    "fetch", "status",
-                                         "queues", "ranks",  "sources", "step",  "drain" };
+    static const char *const words[] = { "import", "verify",   "plan",  "fetch",
+                                         "status", "queues",   "ranks", "sources",
+                                         "step",   "snapshot", "drain" };
     struct suggestion suggestion;
     suggestion_init(&suggestion, typed);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -95,6 +95,22 @@ Test(checkpoints, restoring_gives_the_same_plans)
     bench_close(&bench);
 }
 
+Test(checkpoints, states_put_in_from_elsewhere_outlive_thinning)
+{
+    struct bench bench = bench_open();
+    struct planner_state far = { .next_step = 1000003 }, again = { .next_step = 1000003 };
+    struct error err = { 0 };
+    cr_assert_eq(checkpoints_put(&bench.checkpoints, &far, &err), 0);
+    cr_assert_eq(checkpoints_put(&bench.checkpoints, &again, &err), 0, "held already");
+    cr_assert_eq(bench.checkpoints.count, 1);
+    run_to(&bench, (uint64_t)CHECKPOINT_SPACING * (CHECKPOINT_MOST + 40));
+    cr_assert_gt(bench.checkpoints.spacing, CHECKPOINT_SPACING);
+    cr_assert_leq(bench.checkpoints.count, CHECKPOINT_MOST);
+    cr_assert_eq(checkpoints_nearest(&bench.checkpoints, 1000003)->next_step, 1000003);
+    cr_assert_lt(checkpoints_nearest(&bench.checkpoints, 1000002)->next_step, 1000000);
+    bench_close(&bench);
+}
+
 Test(checkpoints, thin_out_and_stay_evenly_spaced)
 {
     struct bench bench = bench_open();
