@@ -259,23 +259,22 @@ static void dispose(struct planner_thread *self)
 }
 
 int planner_thread_start(const struct config *config, const struct corpus *corpus,
-                         struct plan_store *store, struct snapshots *snapshots,
-                         planner_notify *notify, void *context, struct planner_thread **ret_thread,
+                         const struct planner_links *links, struct planner_thread **ret_thread,
                          struct digest *ret_digest, struct error *err)
 {
     struct planner_thread *self = calloc(1, sizeof *self);
     if (!self)
         return error_memory(err, "starting the planner");
     self->corpus = corpus;
-    self->store = store;
-    self->snapshots = snapshots;
-    self->notify = notify;
-    self->context = context;
+    self->store = links->store;
+    self->snapshots = links->snapshots;
+    self->notify = links->notify;
+    self->context = links->context;
     checkpoints_init(&self->checkpoints);
     pthread_mutex_init(&self->report_lock, NULL);
     int failed = planner_new(config, corpus, &self->planner, err);
-    if (!failed && snapshots)
-        failed = snapshots_begin(snapshots, self->planner, corpus, config->context_window,
+    if (!failed && self->snapshots)
+        failed = snapshots_begin(self->snapshots, self->planner, corpus, config->context_window,
                                  &self->checkpoints, err);
     struct digest digest = { 0 };
     if (!failed) {

@@ -29,14 +29,20 @@ typedef void planner_notify(void *context);
 
 struct planner_thread; /* opaque */
 
+/* What the thread works with; all of it must outlive the thread. */
+struct planner_links {
+    struct plan_store *store;
+    struct snapshots *snapshots; /* loads what it finds on disk, is offered new ones; NULL: none */
+    planner_notify *notify;
+    void *context;
+};
+
 /*
- * Starts the thread over a fresh planner, whose job digest goes to *ret_digest. It loads what
- * `snapshots` finds on disk and offers new ones, at the end too; NULL: none. All but `ret_` must
- * outlive it. Errors of planner_new, or EX_OSERR; nothing runs then.
+ * Starts the thread over a fresh planner, whose job digest goes to *ret_digest. `config` and
+ * `corpus` must outlive it. Errors of planner_new, or EX_OSERR; nothing runs then.
  */
 int planner_thread_start(const struct config *config, const struct corpus *corpus,
-                         struct plan_store *store, struct snapshots *snapshots,
-                         planner_notify *notify, void *context, struct planner_thread **ret_thread,
+                         const struct planner_links *links, struct planner_thread **ret_thread,
                          struct digest *ret_digest, struct error *err);
 
 /* planner_auto_thresholds; it never changes, so any thread may read it. */

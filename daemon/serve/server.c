@@ -120,10 +120,10 @@ static int open_threads(struct server *server, struct error *err)
     if (server->config->state.directory)
         failed = snapshots_new(&server->config->state, server->log, events_wake, server,
                                &server->snapshots, err);
+    struct planner_links links = { server->plans, server->snapshots, events_wake, server };
     if (!failed)
-        failed =
-            planner_thread_start(server->config, server->corpus, server->plans, server->snapshots,
-                                 events_wake, server, &server->planner, &server->job_digest, err);
+        failed = planner_thread_start(server->config, server->corpus, &links, &server->planner,
+                                      &server->job_digest, err);
     if (!failed)
         tell_thresholds(server);
     return failed;

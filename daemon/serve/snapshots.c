@@ -174,10 +174,8 @@ static bool look(struct snapshots *self)
         tell_trouble(self, &why);
         return false;
     }
-    if (state_directory_lock(&self->directory, &why)) {
-        self->facts.errors++;
-        tell_trouble(self, &why);
-    } else if (state_directory_write_job(&self->directory, self->job, self->job_text, &why)) {
+    if (state_directory_lock(&self->directory, &why) ||
+        state_directory_write_job(&self->directory, self->job, self->job_text, &why)) {
         self->facts.errors++;
         tell_trouble(self, &why);
     }

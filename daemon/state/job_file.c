@@ -102,7 +102,7 @@ static void compare_field(struct difference *out, struct span title, struct span
                           struct span fields)
 {
     char one[400];
-    struct span left = was, name, now;
+    struct span left = was, name = { was.start, 0 }, now;
     if (!take(&left, '=', &name) || !find_field(fields, name, &now))
         now = (struct span){ "none", 4 };
     if (same(was, now))

@@ -70,8 +70,9 @@ static struct bench *bench_open(size_t documents, uint32_t epochs)
     pthread_cond_init(&bench->changed, NULL);
     run_plainly(bench);
     cr_assert_eq(plan_store_new(4, 16, &bench->store, &err), 0, "%s", err.text);
-    cr_assert_eq(planner_thread_start(bench->job.config, bench->job.corpus, bench->store, NULL,
-                                      notify, bench, &bench->thread, &bench->job_digest, &err),
+    struct planner_links links = { bench->store, NULL, notify, bench };
+    cr_assert_eq(planner_thread_start(bench->job.config, bench->job.corpus, &links, &bench->thread,
+                                      &bench->job_digest, &err),
                  0, "%s", err.text);
     return bench;
 }
