@@ -43,6 +43,7 @@ static const char usage_text[] =
     "  --help            print this text and exit\n"
     "\n"
     "SIGTERM or SIGINT: answer what is under way, then exit with status 0.\n"
+    "SIGHUP: read access.clients again.\n"
     "Exit status: 0 success, 64 usage, 65 bad data, 66 no such input, 69 address in use,\n"
     "70 internal error, 71 system, 74 I/O, 78 configuration. See ballastd(8).\n";
 

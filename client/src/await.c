@@ -14,6 +14,7 @@ static ballast_status give_up(ballast_client *client, int timeout_ms)
     ballast_status status = BALLAST_TIMEOUT;
     switch (trouble->status) {
     case BALLAST_BUSY:
+    case BALLAST_DENIED:
     case BALLAST_DRAINING:
     case BALLAST_IO_ERROR:
     case BALLAST_SYSTEM:

@@ -7,7 +7,10 @@
 #include "wire/frame.h"
 
 #define LEAST_RECONNECT_MS 50
-#define HANDSHAKE_EVENTS (ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_DISCONNECTED)
+#define HANDSHAKE_EVENTS                                                                           \
+    (ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_DISCONNECTED |                    \
+     ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |                       \
+     ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
 
 struct int_option {
     int name, value;
@@ -16,6 +19,22 @@ struct int_option {
 static uint32_t clamp(uint32_t value, uint32_t least, uint32_t most)
 {
     return value < least ? least : value > most ? most : value;
+}
+
+static int set_keys(void *dealer, const struct link_options *options)
+{
+    const struct {
+        int name;
+        const char *key;
+    } keys[] = {
+        { ZMQ_CURVE_SERVERKEY, options->server_key },
+        { ZMQ_CURVE_PUBLICKEY, options->public_key },
+        { ZMQ_CURVE_SECRETKEY, options->secret_key },
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (zmq_setsockopt(dealer, keys[i].name, keys[i].key, strlen(keys[i].key) + 1))
+            return zmq_errno();
+    return 0;
 }
 
 /* Every default that would wait for ever, grow without bound or never notice is replaced. */
@@ -45,7 +64,7 @@ static int set_options(void *dealer, const struct link_options *options)
     if (zmq_setsockopt(dealer, ZMQ_MAXMSGSIZE, &options->max_frame_bytes,
                        sizeof options->max_frame_bytes))
         return zmq_errno();
-    return 0;
+    return options->server_key ? set_keys(dealer, options) : 0;
 }
 
 static int open_monitor(struct link *link, void *context)
@@ -94,9 +113,19 @@ void link_close(struct link *link)
 static void read_event(const struct frames *frames, struct link_news *news)
 {
     uint16_t event;
-    if (frames->count < 1 || frames_size(frames, 0) < sizeof event)
+    uint32_t value;
+    if (frames->count < 1 || frames_size(frames, 0) < sizeof event + sizeof value)
         return;
     memcpy(&event, frames_data(frames, 0), sizeof event);
+    memcpy(&value, (const char *)frames_data(frames, 0) + sizeof event, sizeof value);
+    if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+        news->denied = true;
+    if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL &&
+        value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
+        news->foreign = true;
+    else if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
+             event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
+        news->failed = true;
     if (event == ZMQ_EVENT_DISCONNECTED)
         news->broken = true;
     if (event == ZMQ_EVENT_CONNECT_RETRIED)
@@ -107,7 +136,7 @@ static void read_event(const struct frames *frames, struct link_news *news)
 
 struct link_news link_news(struct link *link)
 {
-    struct link_news news = { false, false };
+    struct link_news news = { .broken = false };
     struct frames frames;
     while (link->monitor && frames_receive(link->monitor, &frames) == 0) {
         read_event(&frames, &news);

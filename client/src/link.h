@@ -23,6 +23,8 @@ struct link_options {
     uint32_t retry_ms;       /* sets heartbeats and the longest pause between connects */
     uint32_t requests;       /* most that are in flight: bounds both queues */
     int64_t max_frame_bytes; /* larger frames end the connection */
+    /* Z85, for CURVE; NULL, all three, without */
+    const char *server_key, *public_key, *secret_key;
 };
 
 /*
@@ -39,6 +41,9 @@ void link_close(struct link *link);
 struct link_news {
     bool broken;  /* it was up and went down, maybe up again */
     bool refused; /* the last attempt to connect failed; ZeroMQ keeps trying */
+    bool denied;  /* the daemon does not take our key */
+    bool foreign; /* one of the two speaks CURVE and the other does not */
+    bool failed;  /* the handshake broke off: mostly a wrong server key, or one without the other */
 };
 
 struct link_news link_news(struct link *link);

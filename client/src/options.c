@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
+#include <zmq.h>
 
 #include "wire/limits.h"
 
@@ -12,6 +14,9 @@
 #define MOST_RETRY_MS WIRE_MAX_DEADLINE_MS
 #define MOST_ENDPOINTS 1024
 #define ALIGNMENT 64
+
+/* What the first header had: programs built with it go on working. */
+#define FIRST_SIZE offsetof(ballast_options, server_key)
 
 static void *default_allocate(void *context, size_t bytes)
 {
@@ -29,8 +34,6 @@ static void default_release(void *context, void *memory)
 
 static bool in_range(const ballast_options *given)
 {
-    if (given->size < sizeof *given || given->version != VERSION)
-        return false;
     if (!given->endpoints || given->first_step > OPTIONS_MAX_STEP)
         return false;
     if (given->prefetch > OPTIONS_MAX_PREFETCH)
@@ -108,10 +111,62 @@ static ballast_status copy_strings(const ballast_options *given, struct options 
     return split_endpoints(given->endpoints, options);
 }
 
-ballast_status options_read(const ballast_options *given, struct options *ret_options)
+/* The options as this version knows them; false when no version of the header made them. */
+static bool take_options(const ballast_options *given, ballast_options *ret_options)
+{
+    if (!given || given->version != VERSION)
+        return false;
+    if (given->size != FIRST_SIZE && given->size < sizeof *given)
+        return false;
+    *ret_options = (ballast_options){ .size = 0 };
+    memcpy(ret_options, given, given->size < sizeof *given ? given->size : sizeof *given);
+    return true;
+}
+
+/* A key as text or in a file; neither leaves it empty. */
+static ballast_status read_key(const char *text, const char *file, enum wire_key_kind kind,
+                               char ret_key[WIRE_KEY_BYTES])
+{
+    char why[WIRE_KEY_WHY_BYTES];
+    if (text && file)
+        return BALLAST_INVALID;
+    if (file) {
+        int failed = wire_key_file_read(file, kind, ret_key, why, sizeof why);
+        return failed == EX_NOINPUT ? BALLAST_SYSTEM : failed ? BALLAST_INVALID : BALLAST_OK;
+    }
+    if (!text)
+        return BALLAST_OK;
+    if (!wire_key_valid(text, strnlen(text, WIRE_KEY_BYTES)))
+        return BALLAST_INVALID;
+    memcpy(ret_key, text, WIRE_KEY_BYTES);
+    return BALLAST_OK;
+}
+
+static ballast_status read_keys(const ballast_options *given, struct options *options)
+{
+    ballast_status status =
+        read_key(given->server_key, given->server_key_file, WIRE_KEY_PUBLIC, options->server_key);
+    if (status == BALLAST_OK)
+        status = read_key(given->secret_key, given->secret_key_file, WIRE_KEY_SECRET,
+                          options->secret_key);
+    if (status != BALLAST_OK)
+        return status;
+    options->curve = options->server_key[0];
+    if (options->curve != (options->secret_key[0] != '\0'))
+        return BALLAST_INVALID;
+    if (!options->curve)
+        return BALLAST_OK;
+    if (!zmq_has("curve"))
+        return BALLAST_SYSTEM;
+    return zmq_curve_public(options->public_key, options->secret_key) ? BALLAST_INVALID
+                                                                      : BALLAST_OK;
+}
+
+ballast_status options_read(const ballast_options *caller, struct options *ret_options)
 {
     *ret_options = (struct options){ .endpoints = NULL };
-    if (!given || !in_range(given))
+    ballast_options whole, *given = &whole;
+    if (!take_options(caller, given) || !in_range(given))
         return BALLAST_INVALID;
     *ret_options = (struct options){
         .dp_rank = given->dp_rank,
@@ -129,6 +184,8 @@ ballast_status options_read(const ballast_options *given, struct options *ret_op
     if (given->allocator)
         ret_options->allocator = *given->allocator;
     ballast_status status = copy_strings(given, ret_options);
+    if (status == BALLAST_OK)
+        status = read_keys(given, ret_options);
     if (status != BALLAST_OK)
         options_fini(ret_options);
     return status;
@@ -140,5 +197,6 @@ void options_fini(struct options *options)
         free(options->endpoints[i]);
     free(options->endpoints);
     free(options->job);
+    explicit_bzero(options, sizeof *options);
     *options = (struct options){ .endpoints = NULL };
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "ballast/ballast.h"
+#include "wire/key.h"
 
 #define OPTIONS_MAX_PREFETCH 64u
 #define OPTIONS_MAX_STEP ((uint64_t)INT64_MAX)
@@ -21,12 +22,14 @@ struct options {
     bool digest_expected;
     uint8_t expected_digest[BALLAST_DIGEST_BYTES];
     ballast_allocator allocator;
+    bool curve; /* the keys are there */
+    char server_key[WIRE_KEY_BYTES], public_key[WIRE_KEY_BYTES], secret_key[WIRE_KEY_BYTES];
 };
 
 /* BALLAST_INVALID or BALLAST_NO_MEMORY; *ret_options is then left zeroed. */
-ballast_status options_read(const ballast_options *given, struct options *ret_options);
+ballast_status options_read(const ballast_options *caller, struct options *ret_options);
 
-/* A zeroed struct is accepted, and left behind. */
+/* A zeroed struct is accepted, and left behind; keys are wiped. */
 void options_fini(struct options *options);
 
 #endif

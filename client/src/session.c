@@ -68,6 +68,9 @@ static int connect_endpoint(ballast_client *client)
         .requests = client->options.prefetch + 2,
         .max_frame_bytes =
             client->facts_known ? facts_max_frame_bytes(&client->facts) : FACTS_MAX_FRAME_BYTES,
+        .server_key = client->options.curve ? client->options.server_key : NULL,
+        .public_key = client->options.public_key,
+        .secret_key = client->options.secret_key,
     };
     int error = link_open(&session->link, client->context, &options);
     if (error)
@@ -173,6 +176,33 @@ static void receive_all(ballast_client *client)
 }
 
 /*
+ * A handshake that failed fails again until somebody changes keys or lists. The next endpoint may
+ * take us; the caller hears why at the end of its timeout.
+ */
+static bool left_at_the_door(ballast_client *client, const struct link_news *news)
+{
+    bool curve = client->options.curve;
+    ballast_status status = BALLAST_DENIED;
+    const char *why;
+    if (news->denied) {
+        why = "it does not take our key: is the public key on its list of clients, as a trainer's, "
+              "and not expired?";
+    } else if (news->foreign) {
+        why = curve ? "it speaks no CURVE, and keys were given" : "it demands CURVE: give keys";
+    } else if (news->failed) {
+        why = curve ? "the handshake failed: is server_key that of this daemon?"
+                    : "it closes the connection at once; if it demands CURVE, give keys";
+        /* Once may be a daemon that goes; again and again is one that will not have us. */
+        status = client->session.rounds ? BALLAST_DENIED : BALLAST_TIMEOUT;
+    } else {
+        return false;
+    }
+    problem_set(&client->session.trouble, status, "%s: %s", session_endpoint(client), why);
+    session_fail_over(client);
+    return true;
+}
+
+/*
  * A broken connection is left at once: what was asked over it will not be answered. While
  * connecting, only the last attempt counts.
  */
@@ -182,6 +212,8 @@ static void watch_link(ballast_client *client)
     if (!session->link.dealer)
         return;
     struct link_news news = link_news(&session->link);
+    if (left_at_the_door(client, &news))
+        return;
     if (session->state == SESSION_CONNECTING ? !news.refused : !news.broken)
         return;
     problem_set(&session->trouble, BALLAST_TIMEOUT, "%s: %s", session_endpoint(client),

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "config/access.h"
 #include "config/keys.h"
 
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
@@ -236,5 +237,7 @@ int check_config(const struct document *document, const struct config *config, s
         status = check_packing(document, config, &cost, err);
     if (!status)
         status = check_serve(document, &config->serve, err);
+    if (!status)
+        status = check_access(document, config, err);
     return status;
 }

@@ -1,5 +1,6 @@
 #include "config/config.h"
 
+#include "config/access.h"
 #include "config/check.h"
 #include "config/cost_table.h"
 #include "config/derive.h"
@@ -35,6 +36,8 @@ int config_parse(const char *name, const char *text, size_t bytes,
         status = derive_config(config, err);
     if (!status)
         status = config_read_cost_table(&document, config, err);
+    if (!status)
+        status = config_place_access(&document, config, err);
     if (!status)
         status = check_config(&document, config, err);
     document_fini(&document);

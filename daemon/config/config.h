@@ -35,6 +35,13 @@ struct serve_options {
     uint32_t max_clients;
 };
 
+/* Who may connect: serve/access.h. Paths are NULL where they are not given. */
+struct access_options {
+    char *curve_secret_key; /* file */
+    char *clients;          /* file */
+    bool allow_plaintext;   /* endpoints that others can reach may do without CURVE */
+};
+
 struct observe_options {
     enum log_format log;
 };
@@ -59,6 +66,7 @@ struct config {
     struct cp_options sharding; /* ranks is a copy of parallel.cp */
     struct cost_options cost;
     struct serve_options serve;
+    struct access_options access;
     struct observe_options observe;
     struct state_options state;
 };
@@ -96,8 +104,8 @@ uint32_t config_step_microbatches(const struct config *config);
 int config_print(const struct config *config, char **ret_text, struct error *err);
 
 /*
- * Everything that decides the plans, in a canonical form (no serve, observe, state or path keys):
- * hashed into the job digest. The text is the caller's to free.
+ * Everything that decides the plans, in a canonical form (no serve, access, observe, state or path
+ * keys): hashed into the job digest. The text is the caller's to free.
  */
 int config_plan_text(const struct config *config, char **ret_text, struct error *err);
 

@@ -3,20 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The table at its place beside the configuration; NULL in memory trouble. */
-static char *beside(const char *configuration, const char *table)
-{
-    char *directory = *table == '/' ? NULL : realpath(configuration, NULL);
-    if (!directory)
-        return strdup(table);
-    *strrchr(directory, '/') = 0;
-    size_t bytes = strlen(directory) + strlen(table) + 2;
-    char *path = malloc(bytes);
-    if (path)
-        snprintf(path, bytes, "%s/%s", directory, table);
-    free(directory);
-    return path;
-}
+#include "config/beside.h"
 
 int config_read_cost_table(const struct document *document, struct config *config,
                            struct error *err)
@@ -24,7 +11,7 @@ int config_read_cost_table(const struct document *document, struct config *confi
     struct cost_options *cost = &config->cost;
     if (!cost->table)
         return 0;
-    char *path = beside(document->name, cost->table);
+    char *path = path_beside(document->name, cost->table);
     if (!path)
         return error_memory(err, "reading the configuration");
     free(cost->table);

@@ -141,6 +141,15 @@ static const cyaml_schema_field_t serve_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t access_fields[] = {
+    CYAML_FIELD_STRING_PTR("curve_secret_key", POINTER | OPTIONAL, struct access_options,
+                           curve_secret_key, 1, MAX_PATH_BYTES),
+    CYAML_FIELD_STRING_PTR("clients", POINTER | OPTIONAL, struct access_options, clients, 1,
+                           MAX_PATH_BYTES),
+    FIELD_ENUM("allow_plaintext", STRICT, struct access_options, allow_plaintext, truth_names),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t observe_fields[] = {
     FIELD_ENUM("log", STRICT, struct observe_options, log, log_names),
     CYAML_FIELD_END,
@@ -168,6 +177,7 @@ static const cyaml_schema_field_t config_fields[] = {
     CYAML_FIELD_MAPPING("sharding", CYAML_FLAG_DEFAULT, struct config, sharding, sharding_fields),
     CYAML_FIELD_MAPPING("cost", OPTIONAL, struct config, cost, cost_fields),
     CYAML_FIELD_MAPPING("serve", CYAML_FLAG_DEFAULT, struct config, serve, serve_fields),
+    CYAML_FIELD_MAPPING("access", CYAML_FLAG_DEFAULT, struct config, access, access_fields),
     CYAML_FIELD_MAPPING("observe", CYAML_FLAG_DEFAULT, struct config, observe, observe_fields),
     CYAML_FIELD_MAPPING("state", CYAML_FLAG_DEFAULT, struct config, state, state_fields),
     CYAML_FIELD_END,

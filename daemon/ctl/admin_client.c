@@ -18,11 +18,16 @@
 #define MAX_ANSWER_BYTES (INT64_C(256) << 20)
 
 #define MONITOR_ENDPOINT "inproc://admin-monitor"
+#define HANDSHAKE_EVENTS                                                                           \
+    (ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |                             \
+     ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
 
 struct admin_client {
     void *context, *socket;
-    void *monitor; /* a message for every handshake that succeeded */
+    void *monitor; /* tells of handshakes */
     char *endpoint;
+    bool curve, connected;
+    const char *refused; /* why the daemon lets us not in, or NULL */
 };
 
 static int set_option(void *socket, int option, int value)
@@ -34,19 +39,23 @@ static int set_option(void *socket, int option, int value)
  * Not ZMQ_IMMEDIATE: with it, ZeroMQ drops what has arrived and not been read when the peer closes,
  * and a daemon that was told to drain may close right behind its answer.
  */
-static int configure(struct admin_client *client)
+static int configure(struct admin_client *client, const struct keys *keys)
 {
     int64_t most = MAX_ANSWER_BYTES;
     if (set_option(client->socket, ZMQ_LINGER, 0) ||
         set_option(client->socket, ZMQ_RECONNECT_IVL, 50) ||
         set_option(client->monitor, ZMQ_LINGER, 0) ||
         zmq_setsockopt(client->socket, ZMQ_MAXMSGSIZE, &most, sizeof most) ||
-        zmq_socket_monitor(client->socket, MONITOR_ENDPOINT, ZMQ_EVENT_HANDSHAKE_SUCCEEDED))
+        zmq_socket_monitor(client->socket, MONITOR_ENDPOINT, HANDSHAKE_EVENTS))
         return -1;
+    if (keys->given && !keys_set(keys, client->socket))
+        return -1;
+    client->curve = keys->given;
     return zmq_connect(client->monitor, MONITOR_ENDPOINT);
 }
 
-int admin_open(const char *endpoint, struct admin_client **ret_client, struct error *err)
+int admin_open(const char *endpoint, const struct keys *keys, struct admin_client **ret_client,
+               struct error *err)
 {
     struct admin_client *client = calloc(1, sizeof *client);
     if (!client)
@@ -55,7 +64,7 @@ int admin_open(const char *endpoint, struct admin_client **ret_client, struct er
     client->context = zmq_ctx_new();
     client->socket = client->context ? zmq_socket(client->context, ZMQ_DEALER) : NULL;
     client->monitor = client->context ? zmq_socket(client->context, ZMQ_PAIR) : NULL;
-    if (!client->endpoint || !client->socket || !client->monitor || configure(client)) {
+    if (!client->endpoint || !client->socket || !client->monitor || configure(client, keys)) {
         int cause = errno;
         admin_close(client);
         return error_set(err, EX_OSERR, "cannot prepare a ZeroMQ socket: %s", zmq_strerror(cause));
@@ -97,15 +106,43 @@ static void describe_socket_file(const char *endpoint, char *text, size_t bytes)
         snprintf(text, bytes, "%s: %s; ", path, strerror(errno));
 }
 
-static bool has_connected(const struct admin_client *client)
+static void take_event(struct admin_client *client, const char bytes[6])
 {
-    char event[8];
-    return zmq_recv(client->monitor, event, sizeof event, ZMQ_DONTWAIT) >= 0;
+    uint16_t event;
+    uint32_t value;
+    memcpy(&event, bytes, sizeof event);
+    memcpy(&value, bytes + sizeof event, sizeof value);
+    if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
+        client->connected = true;
+    else if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+        client->refused = "the daemon does not take this key: is the public one on its list of "
+                          "clients (access.clients), and not expired?";
+    else if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL &&
+             value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
+        client->refused = client->curve ? "it speaks no CURVE: leave out --key and --server-key"
+                                        : "it demands CURVE: give --key and --server-key";
+    else
+        client->refused = client->curve
+                              ? "the handshake failed: is --server-key that of this daemon?"
+                              : "it closes the connection at once: if it demands CURVE, give --key "
+                                "and --server-key";
+}
+
+/* An event is two frames: number and value, then an address. */
+static void take_events(struct admin_client *client)
+{
+    char bytes[6], address[8];
+    while (zmq_recv(client->monitor, bytes, sizeof bytes, ZMQ_DONTWAIT) == sizeof bytes) {
+        zmq_recv(client->monitor, address, sizeof address, ZMQ_DONTWAIT);
+        take_event(client, bytes);
+    }
 }
 
 static int no_answer(const struct admin_client *client, int timeout_ms, struct error *err)
 {
-    if (has_connected(client))
+    if (client->refused)
+        return error_set(err, EX_NOPERM, "%s: %s", client->endpoint, client->refused);
+    if (client->connected)
         return error_set(err, EX_UNAVAILABLE,
                          "connected to %s, but no answer came within %d ms: ask again with a "
                          "longer --timeout",
@@ -128,18 +165,20 @@ static int not_an_admin_socket(const struct admin_client *client, const char *wh
                      client->endpoint, why);
 }
 
-/* False at the deadline. */
-static bool wait_for_answer(void *socket, uint64_t deadline)
+/* False at the deadline, or when the daemon does not let us in. */
+static bool wait_for_answer(struct admin_client *client, uint64_t deadline)
 {
     for (;;) {
         uint64_t now = clock_ms();
         long left = now < deadline ? (long)(deadline - now) : 0;
-        zmq_pollitem_t item = { .socket = socket, .events = ZMQ_POLLIN };
-        int ready = zmq_poll(&item, 1, left);
-        if (ready > 0)
+        zmq_pollitem_t items[] = { { .socket = client->socket, .events = ZMQ_POLLIN },
+                                   { .socket = client->monitor, .events = ZMQ_POLLIN } };
+        zmq_poll(items, 2, left);
+        if (items[0].revents & ZMQ_POLLIN)
             return true;
+        take_events(client);
         /* Not ready, or a signal such as that of a resized terminal came between. */
-        if (left == 0)
+        if (left == 0 || client->refused)
             return false;
     }
 }
@@ -225,7 +264,7 @@ int admin_ask(struct admin_client *client, const char *command, const char *cons
     int code = send_request(client, command, arguments, argument_count, err);
     if (code)
         return code;
-    if (!wait_for_answer(client->socket, deadline))
+    if (!wait_for_answer(client, deadline))
         return no_answer(client, timeout_ms, err);
     return read_reply(client, ret_json, err);
 }

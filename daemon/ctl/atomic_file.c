@@ -46,16 +46,34 @@ static mode_t usual_mode(void)
     return 0666 & ~mask;
 }
 
-static int write_temporary(int fd, const char *path, const void *bytes, size_t count,
+static int write_temporary(int fd, const char *path, const void *bytes, size_t count, mode_t mode,
                            struct error *err)
 {
     int code = write_all(fd, path, bytes, count, err);
-    if (!code && (fchmod(fd, usual_mode()) || fsync(fd)))
+    if (!code && (fchmod(fd, mode) || fsync(fd)))
         code = error_set(err, EX_IOERR, "%s: cannot write: %s", path, strerror(errno));
     return close_checked(fd, path, code, err);
 }
 
-static int write_beside(const char *path, const void *bytes, size_t count, struct error *err)
+static int replace(const char *temporary, const char *path, struct error *err)
+{
+    if (rename(temporary, path))
+        return error_set(err, EX_IOERR, "%s: cannot replace: %s", path, strerror(errno));
+    return 0;
+}
+
+/* A second name, unlike a rename, never takes the place of a file that is there. */
+static int appear(const char *temporary, const char *path, struct error *err)
+{
+    if (link(temporary, path))
+        return error_set(err, EX_CANTCREAT, "%s: cannot create: %s", path, strerror(errno));
+    unlink(temporary);
+    return 0;
+}
+
+static int write_beside(const char *path, const void *bytes, size_t count, mode_t mode,
+                        int (*finish)(const char *temporary, const char *path, struct error *err),
+                        struct error *err)
 {
     char *temporary = NULL;
     if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
@@ -67,9 +85,9 @@ static int write_beside(const char *path, const void *bytes, size_t count, struc
         free(temporary);
         return code;
     }
-    int code = write_temporary(fd, path, bytes, count, err);
-    if (!code && rename(temporary, path))
-        code = error_set(err, EX_IOERR, "%s: cannot replace: %s", path, strerror(errno));
+    int code = write_temporary(fd, path, bytes, count, mode, err);
+    if (!code)
+        code = finish(temporary, path, err);
     if (code)
         unlink(temporary);
     free(temporary);
@@ -84,5 +102,11 @@ int atomic_file_write(const char *path, const void *bytes, size_t count, struct 
         return error_set(err, EX_CANTCREAT, "%s is a directory, expected a file name", path);
     if (exists && !S_ISREG(status.st_mode))
         return write_in_place(path, bytes, count, err);
-    return write_beside(path, bytes, count, err);
+    return write_beside(path, bytes, count, usual_mode(), replace, err);
+}
+
+int atomic_file_create(const char *path, const void *bytes, size_t count, mode_t mode,
+                       struct error *err)
+{
+    return write_beside(path, bytes, count, mode, appear, err);
 }

@@ -12,6 +12,7 @@
 #include "ctl/clock.h"
 #include "ctl/human.h"
 #include "ctl/json_line.h"
+#include "ctl/keys.h"
 #include "ctl/refusal.h"
 #include "ctl/table.h"
 #include "wire/table.h"
@@ -25,6 +26,7 @@ struct request {
     const char *endpoints;
     uint64_t step, microbatch, cp_rank;
     uint64_t deadline_ms;
+    const struct keys *keys;
 };
 
 static int left_ms(const struct request *request)
@@ -56,6 +58,8 @@ static int open_client(const struct request *request, uint32_t dp_rank, uint32_t
     options.dp_rank = dp_rank;
     options.cp_rank = cp_rank;
     options.prefetch = 1;
+    options.server_key = request->keys->given ? request->keys->server : NULL;
+    options.secret_key = request->keys->given ? request->keys->secret : NULL;
     ballast_status status = ballast_open(&options, ret_client);
     if (status == BALLAST_INVALID)
         return error_set(err, EX_USAGE,
@@ -256,12 +260,19 @@ int run_fetch(const struct arguments *arguments, struct output *out, struct erro
     if (timeout_ms > INT_MAX)
         return error_set(err, EX_USAGE, "--timeout: found %" PRIu64 ", expected at most %d",
                          timeout_ms, INT_MAX);
+    struct keys keys;
+    int code = keys_read(arguments, &keys, err);
+    if (code)
+        return code;
     const struct request request = {
+        .keys = &keys,
         .endpoints = argument_text(arguments, OPTION_ENDPOINT, ""),
         .step = argument_number(arguments, OPTION_STEP, 0),
         .microbatch = argument_number(arguments, OPTION_MICROBATCH, 0),
         .cp_rank = argument_number(arguments, OPTION_CP_RANK, 0),
         .deadline_ms = clock_ms() + timeout_ms,
     };
-    return fetch(arguments, &request, out, err);
+    code = fetch(arguments, &request, out, err);
+    keys_wipe(&keys);
+    return code;
 }

@@ -24,7 +24,7 @@ static const struct column columns[] = {
 
 struct rank_row {
     json_int_t dp, cp, pp, tp;
-    const char *client;
+    const char *client, *user; /* whose key it came with, "" without CURVE */
     json_t *requested, *acked; /* a step, or null before the first */
     json_int_t lag, waiting, oldest_wait_ms, batches, bytes, idle_ms;
 };
@@ -38,6 +38,8 @@ static int read_row(json_t *rank, struct rank_row *row, struct error *err)
                        &row->lag, "waiting", &row->waiting, "oldest_wait_ms", &row->oldest_wait_ms,
                        "batches", &row->batches, "bytes", &row->bytes, "idle_ms", &row->idle_ms))
         return daemon_misfit(&why, err);
+    const char *user = json_string_value(json_object_get(rank, "user"));
+    row->user = user ? user : "";
     return 0;
 }
 
@@ -61,7 +63,10 @@ static void add_row(struct table *table, const struct rank_row *row)
     const json_int_t coordinates[] = { row->dp, row->cp, row->pp, row->tp };
     for (size_t i = 0; i < sizeof coordinates / sizeof *coordinates; i++)
         add_number(table, coordinates[i]);
-    table_cell(table, "%s", row->client);
+    if (*row->user)
+        table_cell(table, "%s, key of %s", row->client, row->user);
+    else
+        table_cell(table, "%s", row->client);
     add_step(table, row->requested);
     add_step(table, row->acked);
     add_number(table, row->lag);

@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "ctl/admin_client.h"
 #include "ctl/json_line.h"
+#include "ctl/keys.h"
 
 #define DEFAULT_ENDPOINT "ipc:///run/ballast/admin.sock"
 #define DEFAULT_TIMEOUT_MS 2000
@@ -101,9 +102,13 @@ int daemon_ask(const struct arguments *arguments, show_answer *show, struct outp
                          timeout_ms, INT_MAX);
     char *endpoint = NULL;
     struct admin_client *client = NULL;
+    struct keys keys = { .given = false };
     int code = find_endpoint(arguments, &endpoint, err);
     if (!code)
-        code = admin_open(endpoint, &client, err);
+        code = keys_read(arguments, &keys, err);
+    if (!code)
+        code = admin_open(endpoint, &keys, &client, err);
+    keys_wipe(&keys);
     if (!code)
         code = ask_repeatedly(arguments, client, show, out, err);
     admin_close(client);

@@ -19,6 +19,8 @@ int refusal_exit_code(uint32_t status)
         return EX_IOERR;
     case WIRE_INTERNAL:
         return EX_SOFTWARE;
+    case WIRE_DENIED:
+        return EX_NOPERM;
     case WIRE_WRONG_JOB:
         return EX_CONFIG;
     default:

@@ -101,8 +101,8 @@ static bool set(void *socket, int option, int value)
 
 /*
  * libzmq bounds frames and whole messages, but not how many frames a message has: one that never
- * ends grows until memory does. Who can connect must be trusted that far, or memory be limited by
- * the service manager.
+ * ends grows until memory does. Who can connect must be trusted that far, which is what CURVE is
+ * for, or memory be limited by the service manager.
  */
 static bool set_options(void *socket, const char *address, const struct endpoint_limits *limits)
 {
@@ -118,6 +118,16 @@ static bool set_options(void *socket, const char *address, const struct endpoint
            set(socket, ZMQ_TCP_KEEPALIVE_IDLE, 60) && set(socket, ZMQ_TCP_KEEPALIVE_INTVL, 10) &&
            set(socket, ZMQ_TCP_KEEPALIVE_CNT, 6) &&
            set(socket, ZMQ_IPV6, strchr(address, '[') != NULL);
+}
+
+/* The domain is for ZeroMQ's ears: with one, it asks the handler of keys. */
+static bool set_curve(void *socket, const char *secret_key)
+{
+    static const char domain[] = "ballast";
+    return !secret_key ||
+           (set(socket, ZMQ_CURVE_SERVER, 1) &&
+            zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, secret_key, strlen(secret_key) + 1) == 0 &&
+            zmq_setsockopt(socket, ZMQ_ZAP_DOMAIN, domain, sizeof domain - 1) == 0);
 }
 
 static int bind_error(const char *address, int number, struct error *err)
@@ -144,7 +154,8 @@ int endpoint_bind(struct endpoint *endpoint, void *context, const struct endpoin
                   struct error *err)
 {
     endpoint->socket = zmq_socket(context, ZMQ_ROUTER);
-    if (!endpoint->socket || !set_options(endpoint->socket, endpoint->address, limits))
+    if (!endpoint->socket || !set_options(endpoint->socket, endpoint->address, limits) ||
+        !set_curve(endpoint->socket, endpoint->curve_secret_key))
         return error_set(err, EX_OSERR, "%s: cannot make a socket: %s", endpoint->address,
                          zmq_strerror(zmq_errno()));
     /* libzmq makes an ipc file inside zmq_bind: only the mask keeps others out from the start. */

@@ -19,6 +19,8 @@
 struct endpoint {
     const char *address; /* borrowed */
     int lock;            /* descriptor, or -1 */
+    /* Z85, borrowed: set before endpoint_bind to demand CURVE; the ZAP handler runs already */
+    const char *curve_secret_key;
     void *socket;
     bool bound;
 };

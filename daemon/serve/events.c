@@ -121,8 +121,18 @@ static void on_hangup_signal(uv_signal_t *handle, int number)
 {
     (void)number;
     struct server *server = handle->data;
-    log_write(server->log, LOG_LEVEL_WARNING,
-              "SIGHUP ignored: restart to read the configuration again", NULL);
+    struct error err = { 0 };
+    if (!server->access.secured)
+        log_write(server->log, LOG_LEVEL_WARNING,
+                  "SIGHUP ignored: restart to read the configuration again", NULL);
+    else if (access_reload(&server->access, &err))
+        log_write(server->log, LOG_LEVEL_ERROR,
+                  "the list of clients is bad, the one read before still holds",
+                  (struct log_field[]){ log_text("error", err.text), log_end() });
+    else
+        log_write(
+            server->log, LOG_LEVEL_INFO, "list of clients read again",
+            (struct log_field[]){ log_uint("clients", server->access.list.count), log_end() });
 }
 
 /* ---- news ---- */
@@ -136,7 +146,9 @@ static void become_ready(struct server *server)
     log_write(server->log, LOG_LEVEL_INFO, "serving",
               (struct log_field[]){ log_text("job", server->config->job),
                                     log_text("endpoint", server->config->serve.endpoint),
-                                    log_text("admin", server->config->serve.admin), log_end() });
+                                    log_text("admin", server->config->serve.admin),
+                                    log_text("curve", server->access.secured ? "yes" : "no"),
+                                    log_end() });
 }
 
 static void on_end(struct server *server)
@@ -248,6 +260,16 @@ static void tell_far_step(struct server *server)
                                     log_end() });
 }
 
+/* One line for all that were refused since the last: nobody can fill the log by being refused. */
+static void tell_denied(struct server *server)
+{
+    uint64_t denied = access_news(&server->access);
+    if (denied)
+        log_write(server->log, LOG_LEVEL_WARNING, "clients refused",
+                  (struct log_field[]){ log_uint("count", denied),
+                                        log_text("latest", server->access.latest), log_end() });
+}
+
 static void on_housekeeping(uv_timer_t *timer)
 {
     struct server *server = timer->data;
@@ -255,6 +277,7 @@ static void on_housekeeping(uv_timer_t *timer)
     sessions_expire(&server->sessions, server_now_ms(server));
     move_front(server);
     tell_far_step(server);
+    tell_denied(server);
     if (sessions_consumed(&server->sessions, &consumed))
         payload_cache_forget(&server->cache, consumed + (consumed < UINT64_MAX));
     gather_ahead_of_demand(server);

@@ -25,12 +25,16 @@ static char *dump(json_t *value)
 
 /* ---- status ---- */
 
-static json_t *refusals(const struct server_counters *counters)
+static json_t *refusals(const struct server_counters *counters, const struct access *access)
 {
     json_t *object = json_object();
     for (uint32_t i = 1; i < SERVER_STATUSES; i++)
         if (counters->refusals[i])
             json_object_set_new(object, wire_status_name(i), number(counters->refusals[i]));
+    for (int i = 0; i < ACCESS_DENIALS; i++)
+        if (access->denied[i])
+            json_object_set_new(object, access_denial_name((enum access_denial)i),
+                                number(access->denied[i]));
     return object;
 }
 
@@ -111,7 +115,7 @@ char *operator_json_status(const struct server *server)
     json_object_set_new(object, "unreachable", number(counters->unreachable));
     json_object_set_new(object, "congested", number(counters->congested));
     json_object_set_new(object, "requests", request_facts(counters));
-    json_object_set_new(object, "refusals", refusals(counters));
+    json_object_set_new(object, "refusals", refusals(counters, &server->access));
     json_object_set_new(object, "cache", cache_facts(server));
     json_object_set_new(object, "snapshots", snapshot_facts(server));
     return dump(object);
@@ -145,6 +149,7 @@ static json_t *rank_new(const struct server *server, const struct session *sessi
     json_object_set_new(object, "pp", number(session->pp));
     json_object_set_new(object, "tp", number(session->tp));
     json_object_set_new(object, "client", json_string(session->client));
+    json_object_set_new(object, "user", json_string(session->user));
     /* Any 64 bits: shown as JSON's signed integer, which tells two of them apart as well. */
     json_object_set_new(object, "incarnation", json_integer((json_int_t)session->incarnation));
     json_object_set_new(object, "requested_step",

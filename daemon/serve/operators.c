@@ -193,26 +193,34 @@ static void command_drain(struct server *server, const struct peer_id *peer,
     server_drain(server);
 }
 
+/* What is answered, and whose keys may ask it. */
 static const struct {
     const char *name;
+    unsigned roles;
     void (*run)(struct server *, const struct peer_id *, const Ballast__V1__Admin *);
 } commands[] = {
-    { "status", command_status },   { "queues", command_queues }, { "ranks", command_ranks },
-    { "sources", command_sources }, { "step", command_step },     { "snapshot", command_snapshot },
-    { "drain", command_drain },
+    { "status", ROLE_OPERATOR, command_status }, { "queues", ROLE_OPERATOR, command_queues },
+    { "ranks", ROLE_OPERATOR, command_ranks },   { "sources", ROLE_OPERATOR, command_sources },
+    { "step", ROLE_OPERATOR, command_step },     { "snapshot", ROLE_OPERATOR, command_snapshot },
+    { "drain", ROLE_OPERATOR, command_drain },
 };
 
-static void run_command(struct server *server, const struct peer_id *peer,
+static void run_command(struct server *server, const struct incoming *incoming,
                         const Ballast__V1__Admin *admin)
 {
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(commands[i].name, admin->command) == 0) {
-            commands[i].run(server, peer, admin);
-            return;
-        }
-    }
-    reply_admin(server, peer, WIRE_UNKNOWN_COMMAND,
-                "expected status, queues, ranks, sources, step, snapshot or drain", NULL);
+    const struct peer_id *peer = &incoming->peer;
+    const char *user;
+    size_t i = 0, count = sizeof commands / sizeof *commands;
+    while (i < count && strcmp(commands[i].name, admin->command) != 0)
+        i++;
+    if (i == count)
+        reply_admin(server, peer, WIRE_UNKNOWN_COMMAND,
+                    "expected status, queues, ranks, sources, step, snapshot or drain", NULL);
+    else if (!access_permits(&server->access, server->operators.curve_secret_key != NULL,
+                             incoming_key(incoming), commands[i].roles, &user))
+        reply_admin(server, peer, WIRE_DENIED, "that takes a key with the role operator", NULL);
+    else
+        commands[i].run(server, peer, admin);
 }
 
 static void handle(struct server *server, struct incoming *incoming)
@@ -228,7 +236,7 @@ static void handle(struct server *server, struct incoming *incoming)
         why = "this type of message is no command of an operator";
     }
     if (status == WIRE_OK)
-        run_command(server, &incoming->peer, message.admin);
+        run_command(server, incoming, message.admin);
     else
         reply_refusal(server, server->operators.socket, &incoming->peer, status, why);
     wire_message_free(&message);

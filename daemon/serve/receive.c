@@ -41,6 +41,11 @@ bool incoming_receive(void *socket, struct incoming *ret_incoming)
     return true;
 }
 
+const char *incoming_key(const struct incoming *incoming)
+{
+    return zmq_msg_gets(&incoming->header, "User-Id");
+}
+
 void incoming_close(struct incoming *incoming)
 {
     zmq_msg_close(&incoming->header);

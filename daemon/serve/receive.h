@@ -14,6 +14,9 @@ struct incoming {
     unsigned frames;  /* behind the peer's id; only the first is kept */
 };
 
+/* Who sent it: the key that the handshake proved, or NULL on a socket without CURVE. */
+const char *incoming_key(const struct incoming *incoming);
+
 /* False when nothing can be received now. Otherwise incoming_close it. Does not block. */
 bool incoming_receive(void *socket, struct incoming *ret_incoming);
 void incoming_close(struct incoming *incoming);

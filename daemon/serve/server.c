@@ -1,6 +1,7 @@
 #include "serve/server.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <zmq.h>
 
 #include "serve/events.h"
@@ -10,6 +11,16 @@
 #define IO_THREADS 2
 #define OPERATOR_MESSAGE_BYTES 4096
 #define OPERATOR_QUEUED_MESSAGES 64
+
+/* An admin socket of the file system stays with its file's mode. */
+static void demand_curve(struct server *server)
+{
+    if (!server->access.secured)
+        return;
+    server->trainers.curve_secret_key = server->access.secret_key;
+    if (strncmp(server->operators.address, "ipc://", strlen("ipc://")) != 0)
+        server->operators.curve_secret_key = server->access.secret_key;
+}
 
 int server_new(const struct config *config, struct log *log, struct server **ret_server,
                struct error *err)
@@ -24,10 +35,13 @@ int server_new(const struct config *config, struct log *log, struct server **ret
     int failed = endpoint_lock(config->serve.endpoint, &server->trainers, err);
     if (!failed)
         failed = endpoint_lock(config->serve.admin, &server->operators, err);
+    if (!failed)
+        failed = access_open(&config->access, &server->access, err);
     if (failed) {
         server_free(server);
         return failed;
     }
+    demand_curve(server);
     *ret_server = server;
     return 0;
 }
@@ -38,6 +52,7 @@ void server_free(struct server *server)
         return;
     endpoint_close(&server->trainers, 0);
     endpoint_close(&server->operators, 0);
+    access_close(&server->access);
     free(server);
 }
 
@@ -139,14 +154,34 @@ static int open_context(struct server *server, struct error *err)
     return 0;
 }
 
+static int watch_handshakes(struct server *server, const struct endpoint *endpoint,
+                            struct handshakes *handshakes, const char *name, struct error *err)
+{
+    if (!endpoint->curve_secret_key)
+        return 0;
+    return handshakes_open(handshakes, server->zmq, endpoint->socket, name, &server->loop,
+                           &server->access, err);
+}
+
+/* The handler of keys is there before the first socket that needs it. */
 static int open_sockets(struct server *server, struct error *err)
 {
     struct endpoint_limits trainers = { server->config->serve.max_message_bytes,
                                         SERVER_QUEUED_MESSAGES };
     struct endpoint_limits operators = { OPERATOR_MESSAGE_BYTES, OPERATOR_QUEUED_MESSAGES };
-    int failed = endpoint_bind(&server->trainers, server->zmq, &trainers, err);
+    int failed = 0;
+    if (server->access.secured)
+        failed = zap_open(&server->zap, server->zmq, &server->loop, &server->access, err);
+    if (!failed)
+        failed = endpoint_bind(&server->trainers, server->zmq, &trainers, err);
     if (!failed)
         failed = endpoint_bind(&server->operators, server->zmq, &operators, err);
+    if (!failed)
+        failed = watch_handshakes(server, &server->trainers, &server->trainer_handshakes,
+                                  "trainers", err);
+    if (!failed)
+        failed = watch_handshakes(server, &server->operators, &server->operator_handshakes,
+                                  "operators", err);
     if (!failed)
         failed = zmq_loop_open(&server->trainer_events, &server->loop, server->trainers.socket,
                                trainers_ready, server, err);
@@ -178,9 +213,15 @@ static void close_sockets(struct server *server, int linger_ms)
         zmq_loop_close(&server->trainer_events, NULL);
     if (server->operator_events.open_handles)
         zmq_loop_close(&server->operator_events, NULL);
+    handshakes_stop(&server->trainer_handshakes);
+    handshakes_stop(&server->operator_handshakes);
+    zap_stop(&server->zap);
     uv_run(&server->loop, UV_RUN_NOWAIT);
+    handshakes_close(&server->trainer_handshakes);
+    handshakes_close(&server->operator_handshakes);
     endpoint_close(&server->trainers, linger_ms);
     endpoint_close(&server->operators, linger_ms);
+    zap_close(&server->zap);
 }
 
 static void close_threads(struct server *server)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "serve/allow_list.h"
 #include "serve/flight.h"
 #include "serve/hash_table.h"
 #include "serve/list.h"
@@ -32,10 +33,11 @@ struct session {
     struct list requests; /* those that wait, the oldest first */
     struct peer_id peer;
     struct flight *flight;
-    bool greeted; /* HELLO has come: the next six fields are known */
+    bool greeted; /* HELLO has come: the next seven fields are known */
     uint32_t dp, cp, pp, tp;
     uint64_t incarnation;
     char client[WIRE_MAX_TEXT_BYTES + 1];
+    char user[ALLOW_LIST_NAME_BYTES]; /* whose key it came with; "" without CURVE */
     bool has_requested, has_answered, has_acked;
     uint64_t requested_step; /* of the last request */
     uint64_t answered_step;  /* of the last batch sent */

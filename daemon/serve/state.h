@@ -10,16 +10,19 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "serve/access.h"
 #include "serve/deadline.h"
 #include "serve/endpoint.h"
 #include "serve/flight.h"
 #include "serve/gather.h"
+#include "serve/handshakes.h"
 #include "serve/payload_cache.h"
 #include "serve/plan_store.h"
 #include "serve/planner_thread.h"
 #include "serve/server.h"
 #include "serve/session.h"
 #include "serve/snapshots.h"
+#include "serve/zap.h"
 #include "serve/zmq_loop.h"
 #include "wire/status.h"
 
@@ -44,10 +47,13 @@ struct server {
     const struct corpus *corpus;
     struct log *log;
     struct endpoint trainers, operators;
+    struct access access;
     void *zmq;
 
     uv_loop_t loop;
     struct zmq_loop trainer_events, operator_events;
+    struct zap zap;
+    struct handshakes trainer_handshakes, operator_handshakes;
     uv_async_t
         wake; /* sent by planner, workers and landings; the only handle other threads touch */
     uv_timer_t deadline_timer, housekeeping_timer, drain_timer, watchdog_timer, room_timer;

@@ -11,6 +11,12 @@
 #include "wire/frame.h"
 #include "wire/limits.h"
 
+/* Who sent a message: `user` is whose key it is, "" on a socket without CURVE. */
+struct caller {
+    const struct peer_id *peer;
+    const char *user;
+};
+
 #define ALL_PARTS                                                                                  \
     (BALLAST__V1__PART__PART_PIECES | BALLAST__V1__PART__PART_CHUNKS |                             \
      BALLAST__V1__PART__PART_TOKENS)
@@ -48,18 +54,22 @@ static void note_rank(struct session *session, const Ballast__V1__Rank *rank)
     session->tp = rank ? rank->tp : 0;
 }
 
-static void greet(struct server *server, struct session *session, const Ballast__V1__Hello *hello)
+static void greet(struct server *server, struct session *session, const char *user,
+                  const Ballast__V1__Hello *hello)
 {
     session->greeted = true;
     session->incarnation = hello->incarnation;
     note_rank(session, hello->rank);
     snprintf(session->client, sizeof session->client, "%s", hello->client);
+    snprintf(session->user, sizeof session->user, "%s", user);
     sessions_replace(&server->sessions, session);
 }
 
-static void on_hello(struct server *server, const struct peer_id *peer,
-                     const Ballast__V1__Hello *hello)
+static void on_hello(struct server *server, const struct caller *caller,
+                     const struct wire_message *message)
 {
+    const struct peer_id *peer = caller->peer;
+    const Ballast__V1__Hello *hello = message->hello;
     server->counters.hellos++;
     if (server->phase >= SERVER_DRAINING) {
         reply_hello(server, peer, WIRE_DRAINING, NULL);
@@ -76,7 +86,7 @@ static void on_hello(struct server *server, const struct peer_id *peer,
         reply_hello(server, peer, WIRE_BUSY, "too many clients (serve.max_clients), ask again");
         return;
     }
-    greet(server, session, hello);
+    greet(server, session, caller->user, hello);
     reply_hello(server, peer, WIRE_OK, NULL);
 }
 
@@ -143,9 +153,11 @@ static void note_requested(struct server *server, struct session *session, uint6
     server->has_requested = true;
 }
 
-static void on_get_batch(struct server *server, const struct peer_id *peer,
-                         const Ballast__V1__GetBatch *get)
+static void on_get_batch(struct server *server, const struct caller *caller,
+                         const struct wire_message *message)
 {
+    const struct peer_id *peer = caller->peer;
+    const Ballast__V1__GetBatch *get = message->get_batch;
     server->counters.get_batches++;
     struct batch_question question = { get->request, get->step, get->microbatch, get->cp_rank,
                                        get->parts };
@@ -169,8 +181,11 @@ static void on_get_batch(struct server *server, const struct peer_id *peer,
 
 /* ---- ACK ---- */
 
-static void on_ack(struct server *server, const struct peer_id *peer, const Ballast__V1__Ack *ack)
+static void on_ack(struct server *server, const struct caller *caller,
+                   const struct wire_message *message)
 {
+    const struct peer_id *peer = caller->peer;
+    const Ballast__V1__Ack *ack = message->ack;
     server->counters.acks++;
     struct session *session = sessions_hear(&server->sessions, peer, server_now_ms(server));
     if (!session)
@@ -183,22 +198,32 @@ static void on_ack(struct server *server, const struct peer_id *peer, const Ball
 
 /* ---- all ---- */
 
-static void dispatch(struct server *server, const struct peer_id *peer,
+/* What is answered, and whose keys may ask it. */
+static const struct {
+    enum wire_type type;
+    unsigned roles;
+    void (*run)(struct server *, const struct caller *, const struct wire_message *);
+} handlers[] = {
+    { WIRE_HELLO, ROLE_TRAINER, on_hello },
+    { WIRE_GET_BATCH, ROLE_TRAINER, on_get_batch },
+    { WIRE_ACK, ROLE_TRAINER, on_ack },
+};
+
+static void dispatch(struct server *server, const struct incoming *incoming,
                      const struct wire_message *message)
 {
-    switch (message->type) {
-    case WIRE_HELLO:
-        on_hello(server, peer, message->hello);
-        break;
-    case WIRE_GET_BATCH:
-        on_get_batch(server, peer, message->get_batch);
-        break;
-    case WIRE_ACK:
-        on_ack(server, peer, message->ack);
-        break;
-    default:
-        refuse(server, peer, WIRE_BAD_REQUEST, "this type of message is no request of a trainer");
-    }
+    struct caller caller = { .peer = &incoming->peer };
+    size_t i = 0, count = sizeof handlers / sizeof *handlers;
+    while (i < count && handlers[i].type != message->type)
+        i++;
+    if (i == count)
+        refuse(server, caller.peer, WIRE_BAD_REQUEST,
+               "this type of message is no request of a trainer");
+    else if (!access_permits(&server->access, server->trainers.curve_secret_key != NULL,
+                             incoming_key(incoming), handlers[i].roles, &caller.user))
+        refuse(server, caller.peer, WIRE_DENIED, "that takes a key with the role trainer");
+    else
+        handlers[i].run(server, &caller, message);
 }
 
 static void handle(struct server *server, struct incoming *incoming)
@@ -216,7 +241,7 @@ static void handle(struct server *server, struct incoming *incoming)
         refuse(server, &incoming->peer, status, why);
         return;
     }
-    dispatch(server, &incoming->peer, &message);
+    dispatch(server, incoming, &message);
     wire_message_free(&message);
 }
 

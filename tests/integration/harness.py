@@ -121,7 +121,8 @@ def memory_allowance(kib):
 class Daemon:
     """A ballastd under test. Ends with SIGTERM, which must give exit status 0."""
 
-    def __init__(self, config_path, build=None):
+    def __init__(self, config_path, build=None, curve=None):
+        self.curve = curve  # keys of a trainer, where the daemon demands CURVE
         self.serve = settings(config_path)["serve"]
         self.endpoint = self.serve["endpoint"]
         self.errors = open(config_path + ".stderr", "w+b")
@@ -134,7 +135,8 @@ class Daemon:
     def _await(self):
         """Returns when the daemon answers; a daemon that ends instead fails with its errors."""
         try:
-            with ballast_wire.Connection(self.endpoint, timeout_ms=200) as connection:
+            with ballast_wire.Connection(self.endpoint, timeout_ms=200,
+                                         curve=self.curve) as connection:
                 connection.send(ballast_wire.encode("Hello", rank={}, client="harness"))
                 while not connection.socket.poll(200):
                     assert self.alive(), "it ended"
@@ -148,7 +150,6 @@ class Daemon:
         return self.process.poll() is None
 
     def stderr(self):
-        self.errors.flush()
         with open(self.errors.name, "rb") as file:
             return file.read().decode(errors="replace")
 

@@ -74,6 +74,7 @@ typedef enum ballast_status {
     BALLAST_IO_ERROR = 12,
     BALLAST_INTERNAL = 13,
     BALLAST_UNKNOWN_COMMAND = 14,
+    BALLAST_DENIED = 15,   /* the daemons do not take this client's key */
     BALLAST_INVALID = 100, /* an argument is out of its documented range */
     BALLAST_NO_MEMORY = 101,
     BALLAST_CORRUPT = 102, /* a reply failed its checksum or its checks at every endpoint */
@@ -119,12 +120,20 @@ typedef struct ballast_options {
     const uint8_t *expected_digest; /* digest of step first_step - 1, BALLAST_DIGEST_BYTES bytes, or
                                        NULL; see ballast_open */
     const ballast_allocator *allocator; /* copied; default: aligned_alloc and free */
+
+    /* CURVE: what the daemon's socket is (a public key) and who we are (a secret key), both or
+     * neither, each as 40 characters of Z85 or as a file of `ballastctl keygen`, not as both. */
+    const char *server_key;      /* Z85 */
+    const char *server_key_file; /* SERVER.pub */
+    const char *secret_key;      /* Z85 */
+    const char *secret_key_file; /* CLIENT.key, which nobody but its owner may read */
 } ballast_options;
 
 #ifdef __cplusplus /* designated initialisers came with C++20 */
 #define BALLAST_OPTIONS_INIT                                                                       \
     {                                                                                              \
-        sizeof(ballast_options), 1, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, NULL, NULL                    \
+        sizeof(ballast_options), 1, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, \
+            NULL                                                                                   \
     }
 #else
 #define BALLAST_OPTIONS_INIT                                                                       \
@@ -139,7 +148,9 @@ typedef struct ballast_options {
  * With expected_digest, the first batch is delivered only if the daemon's digest of step
  * first_step - 1 equals it (BALLAST_DIGEST otherwise): what a trainer stored in its checkpoint. For
  * first_step 0 that is the digest of the job.
- * Errors: BALLAST_INVALID, BALLAST_NO_MEMORY, BALLAST_SYSTEM.
+ * Errors: BALLAST_INVALID, also for a key that is none or a secret that others may read;
+ * BALLAST_NO_MEMORY; BALLAST_SYSTEM, also for a key file that cannot be read and for keys where
+ * libzmq has no CURVE.
  */
 BALLAST_API ballast_status ballast_open(const ballast_options *options,
                                         ballast_client **ret_client);
@@ -181,7 +192,8 @@ BALLAST_API ballast_status ballast_get_job(ballast_client *client, int timeout_m
  * continues with the same micro-batch.
  *   BALLAST_END: for the same step on every rank, and again on every later call.
  *   BALLAST_TIMEOUT: call again. BALLAST_BUSY, _DRAINING, _IO_ERROR, _SYSTEM: the same, where the
- *     reason is known.
+ *     reason is known; so is BALLAST_DENIED at the end of the timeout: the daemon does not take our
+ *     key, or one of the two speaks CURVE and the other does not.
  *   BALLAST_BAD_DATA, _NO_TOKENS, _INTERNAL: the daemon cannot serve this one. BALLAST_CORRUPT: no
  *     endpoint sent it whole. BALLAST_NO_MEMORY: the allocator gave none. The next call tries anew.
  *   BALLAST_WRONG_JOB, _OUT_OF_RANGE, _DIGEST, _BAD_VERSION, _BAD_REQUEST, _TOO_LARGE: no endpoint

@@ -395,15 +395,21 @@ def content(batch, raw, token_bytes):
 
 
 class Link:
-    """One DEALER socket, for a `with` block; every wait has a limit."""
+    """One DEALER socket, for a `with` block; every wait has a limit.
 
-    def __init__(self, endpoint, timeout_ms=10000):
+    `curve` is (server's public key, own public key, own secret key), each as Z85 bytes.
+    """
+
+    def __init__(self, endpoint, timeout_ms=10000, curve=None):
         import zmq
 
         self.timeout_ms = timeout_ms
         self.context = zmq.Context()
         self.socket = self.context.socket(zmq.DEALER)
         self.socket.setsockopt(zmq.LINGER, 0)
+        if curve:
+            self.socket.curve_serverkey, self.socket.curve_publickey = curve[:2]
+            self.socket.curve_secretkey = curve[2]
         self.socket.connect(endpoint)
 
     def __enter__(self):
@@ -442,8 +448,8 @@ def accept(kind, message, values):
 class Connection(Link):
     """A trainer rank."""
 
-    def __init__(self, endpoint, dp=0, cp=0, timeout_ms=10000):
-        super().__init__(endpoint, timeout_ms)
+    def __init__(self, endpoint, dp=0, cp=0, timeout_ms=10000, curve=None):
+        super().__init__(endpoint, timeout_ms, curve)
         self.rank = {"dp": dp, "cp": cp}
         self.job = None
         self.requests = 0

@@ -1,7 +1,10 @@
 /* What ballast_open accepts, and the texts of statuses. */
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client_helper.h"
@@ -95,10 +98,80 @@ Test(client_options, size_and_version)
     cr_assert_eq(ballast_open(NULL, NULL), BALLAST_INVALID);
 }
 
+/* What a program passes that was built with the header before keys came. */
+Test(client_options, the_first_size_is_still_taken)
+{
+    ballast_options options = good();
+    memset(&options.server_key, 0xff, sizeof options - offsetof(ballast_options, server_key));
+    options.size = offsetof(ballast_options, server_key);
+    cr_assert_eq(attempt(options), BALLAST_OK, "and what lies behind it is not looked at");
+    options.size--;
+    cr_assert_eq(attempt(options), BALLAST_INVALID);
+    options.size += 2;
+    cr_assert_eq(attempt(options), BALLAST_INVALID);
+}
+
+/* A pair, from the specification of Z85 and CURVE's own tests. */
+#define SERVER_KEY "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
+#define SECRET_KEY "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs"
+
+static ballast_options keyed(const char *server_key, const char *secret_key)
+{
+    ballast_options options = good();
+    options.server_key = server_key;
+    options.secret_key = secret_key;
+    return options;
+}
+
+Test(client_options, keys)
+{
+    cr_assert_eq(attempt(keyed(SERVER_KEY, SECRET_KEY)), BALLAST_OK);
+    cr_assert_eq(attempt(keyed(SERVER_KEY, NULL)), BALLAST_INVALID);
+    cr_assert_eq(attempt(keyed(NULL, SECRET_KEY)), BALLAST_INVALID);
+    cr_assert_eq(attempt(keyed("", SECRET_KEY)), BALLAST_INVALID);
+    cr_assert_eq(attempt(keyed(SERVER_KEY, SECRET_KEY "x")), BALLAST_INVALID);
+    cr_assert_eq(attempt(keyed(SERVER_KEY, "short")), BALLAST_INVALID);
+    ballast_options options = keyed(SERVER_KEY, SECRET_KEY);
+    options.server_key_file = "/nowhere/server.pub";
+    cr_assert_eq(attempt(options), BALLAST_INVALID, "one of the two ways");
+    options.server_key = NULL;
+    cr_assert_eq(attempt(options), BALLAST_SYSTEM);
+}
+
+static void write_key(const char *path, const char *text, mode_t mode)
+{
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    fputs(text, file);
+    fclose(file);
+    cr_assert_eq(chmod(path, mode), 0);
+}
+
+Test(client_options, key_files)
+{
+    char folder[] = "/tmp/ballast-keys-XXXXXX", server[64], secret[64];
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(server, sizeof server, "%s/server.pub", folder);
+    snprintf(secret, sizeof secret, "%s/rank.key", folder);
+    write_key(server, "public " SERVER_KEY "\n", 0644);
+    write_key(secret, "# mine\nsecret " SECRET_KEY "\n", 0600);
+    ballast_options options = good();
+    options.server_key_file = server;
+    options.secret_key_file = secret;
+    cr_expect_eq(attempt(options), BALLAST_OK);
+    chmod(secret, 0640);
+    cr_expect_eq(attempt(options), BALLAST_INVALID, "others may read it");
+    options.secret_key_file = server;
+    cr_expect_eq(attempt(options), BALLAST_INVALID, "the other half");
+    unlink(server);
+    unlink(secret);
+    rmdir(folder);
+}
+
 Test(client_options, every_status_has_a_text)
 {
     const char *unknown = ballast_status_text((ballast_status)99);
-    for (int status = BALLAST_OK; status <= BALLAST_UNKNOWN_COMMAND; status++)
+    for (int status = BALLAST_OK; status <= BALLAST_DENIED; status++)
         cr_assert_str_neq(ballast_status_text((ballast_status)status), unknown);
     for (int status = BALLAST_INVALID; status <= BALLAST_SYSTEM; status++)
         cr_assert_str_neq(ballast_status_text((ballast_status)status), unknown);

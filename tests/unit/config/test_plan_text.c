@@ -77,7 +77,7 @@ Test(config_plan_text, does_not_change_with_anything_else)
         "sources.a.paths=[b, c]",
         "parallel.pp=4",
         "parallel.tp=8",
-        "serve={endpoint: 'tcp://h:1', steps_ahead: 3, gather_threads: 9, cache_bytes: 7}",
+        "serve={endpoint: 'tcp://127.0.0.1:1', steps_ahead: 3, gather_threads: 9, cache_bytes: 7}",
         "observe.log=json",
         "state={directory: /var/lib/x, snapshot_every: 7}",
         "packing.outlier_thresholds=[1024, 2560]",

@@ -68,6 +68,8 @@ Test(config_print, shows_every_key_in_the_order_of_the_sample)
                               "  cache_bytes: 0\n"
                               "  max_message_bytes: 4096\n"
                               "  max_clients: 4096\n"
+                              "access:\n"
+                              "  allow_plaintext: false\n"
                               "observe:\n"
                               "  log: text\n"
                               "state:\n"

@@ -14,7 +14,7 @@ struct refusal {
 #define REST "context_window: 4096\ncost: { crossover_tokens: 1024 }\n"
 #define TOP_KEYS                                                                                   \
     "job, seed, sources, vocab_size, parallel, context_window, max_sequence_length, "              \
-    "long_documents, last_step, packing, sharding, cost, serve, observe and state"
+    "long_documents, last_step, packing, sharding, cost, serve, access, observe and state"
 #define SYNTAX "; check indentation (spaces, no tabs), colons and brackets"
 #define ALIASES                                                                                    \
     "anchors (&name) and aliases (*name) are not supported: write the value out, or quote a glob " \

@@ -10,6 +10,8 @@
 
 #define PATIENCE_MS 20000 /* never reached by a test that passes */
 
+static const struct keys no_keys = { .given = false };
+
 /* Answers one request with the frames of `reply`, then ends. */
 struct peer {
     void *context, *socket;
@@ -83,7 +85,7 @@ static int ask(struct peer *peer, char **ret_json, struct error *err)
 {
     struct admin_client *client = NULL;
     const char *arguments[] = { "7" };
-    cr_assert_eq(admin_open(peer->endpoint, &client, err), 0, "%s", err->text);
+    cr_assert_eq(admin_open(peer->endpoint, &no_keys, &client, err), 0, "%s", err->text);
     cr_assert_eq(pthread_create(&peer->thread, NULL, serve_one, peer), 0);
     int code = admin_ask(client, "step", arguments, 1, PATIENCE_MS, ret_json, err);
     pthread_join(peer->thread, NULL);
@@ -182,7 +184,7 @@ Test(admin_client, silence_ends_at_the_deadline)
     struct admin_client *client = NULL;
     struct error err = { 0 };
     char *json = NULL;
-    cr_assert_eq(admin_open("ipc:///nowhere/ballast.sock", &client, &err), 0);
+    cr_assert_eq(admin_open("ipc:///nowhere/ballast.sock", &no_keys, &client, &err), 0);
     cr_assert_eq(admin_ask(client, "status", NULL, 0, 1, &json, &err), EX_UNAVAILABLE);
     cr_assert_str_eq(err.text,
                      "no daemon answers at ipc:///nowhere/ballast.sock within 1 ms: "
@@ -191,7 +193,7 @@ Test(admin_client, silence_ends_at_the_deadline)
     admin_close(client);
 
     struct peer *peer = peer_open(); /* accepts, and never answers */
-    cr_assert_eq(admin_open(peer->endpoint, &client, &err), 0);
+    cr_assert_eq(admin_open(peer->endpoint, &no_keys, &client, &err), 0);
     cr_assert_eq(admin_ask(client, "status", NULL, 0, 500, &json, &err), EX_UNAVAILABLE);
     cr_assert_not_null(strstr(err.text, "no answer came within 500 ms"));
     cr_assert_null(json);
@@ -203,7 +205,7 @@ Test(admin_client, a_text_that_is_no_endpoint_is_a_usage_error)
 {
     struct admin_client *client = NULL;
     struct error err = { 0 };
-    cr_assert_eq(admin_open("/run/ballast/admin.sock", &client, &err), EX_USAGE);
+    cr_assert_eq(admin_open("/run/ballast/admin.sock", &no_keys, &client, &err), EX_USAGE);
     cr_assert_null(client);
     cr_assert_not_null(strstr(err.text, "'/run/ballast/admin.sock' is no ZeroMQ endpoint"));
     admin_close(NULL);

@@ -83,3 +83,24 @@ Test(atomic_file, a_device_is_written_in_place)
     cr_assert_eq(atomic_file_write("/dev/full", "x", 1, &err), EX_IOERR);
     cr_assert_str_eq(err.text, "/dev/full: cannot write: No space left on device");
 }
+
+Test(atomic_file, create_never_replaces)
+{
+    struct temp_dir dir = temp_dir_make();
+    char path[TEMP_PATH_BYTES];
+    temp_path(&dir, "key", path);
+    struct error err = { 0 };
+    struct stat status;
+    mode_t mask = umask(0);
+    cr_assert_eq(atomic_file_create(path, "one", 3, 0600, &err), 0, "%s", err.text);
+    umask(mask);
+    cr_assert_eq(stat(path, &status), 0);
+    cr_assert_eq(status.st_mode & 07777, 0600);
+    cr_assert_eq(atomic_file_create(path, "other", 5, 0600, &err), EX_CANTCREAT);
+    size_t count;
+    unsigned char *bytes = file_read_all(path, &count);
+    cr_assert_eq(count, 3);
+    free(bytes);
+    cr_assert_eq(entries(&dir), 1, "no temporary file is left");
+    temp_dir_remove(&dir);
+}
