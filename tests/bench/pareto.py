@@ -9,7 +9,7 @@ log(excess) interpolated along the knob, is 8 times smaller (S_max 2S; 3 times f
 too few of their outliers arrive, are counted apart. Besides the two files of the design the lengths
 are generated, from distributions that nobody tuned for, S=128K.
 --details prints every point; at N=64 beside the least excess that delay_bound.py proves for large
-N, and "out of reach" where that is above the target.
+N, and "lost, target below it" where no policy could win if N were large. N=64 is not yet large.
 """
 import concurrent.futures
 import functools
@@ -131,8 +131,8 @@ def details(setting):
         target = max(GOOD_ENOUGH, point.excess / FACTORS[setting.room])
         least = bound.least_excess(point.delay) if bound else 0
         text += f"  bound {least:.5f}" if bound else ""
-        print(text + ("" if setting.won(point) else "  out of reach" if least > target else
-                      "  lost"))
+        print(text + ("" if setting.won(point) else "  lost, target below it" if least > target
+                      else "  lost"))
     for point in setting.curve.points:
         print(f"    balance {point.name:<10} delay {point.delay:.3f}  adaptive {point.excess:.5f}")
 
