@@ -244,14 +244,7 @@ static void handle(struct server *server, struct incoming *incoming)
 
 void operators_ready(struct zmq_loop *events)
 {
-    struct server *server = events->context;
-    struct incoming incoming;
-    for (int i = 0; i < SERVER_RECEIVE_AT_ONCE; i++) {
-        if (!incoming_receive(events->socket, &incoming))
-            return;
-        handle(server, &incoming);
-        incoming_close(&incoming);
-    }
+    incoming_handle_all(events->socket, events->context, handle);
 }
 
 /* ---- events ---- */

@@ -1,6 +1,9 @@
 #include "serve/receive.h"
 
+#include <stdbool.h>
 #include <string.h>
+
+#define RECEIVE_AT_ONCE 64 /* messages before the loop looks at other things */
 
 /* Receives the rest of a message; only its first frame is kept. */
 static void receive_frames(void *socket, struct incoming *incoming)
@@ -20,7 +23,8 @@ static void receive_frames(void *socket, struct incoming *incoming)
     }
 }
 
-bool incoming_receive(void *socket, struct incoming *ret_incoming)
+/* False when nothing can be received now. */
+static bool receive(void *socket, struct incoming *ret_incoming)
 {
     zmq_msg_t id;
     zmq_msg_init(&id);
@@ -46,7 +50,11 @@ const char *incoming_key(const struct incoming *incoming)
     return zmq_msg_gets(&incoming->header, "User-Id");
 }
 
-void incoming_close(struct incoming *incoming)
+void incoming_handle_all(void *socket, struct server *server, incoming_handler *handle)
 {
-    zmq_msg_close(&incoming->header);
+    struct incoming incoming;
+    for (int i = 0; i < RECEIVE_AT_ONCE && receive(socket, &incoming); i++) {
+        handle(server, &incoming);
+        zmq_msg_close(&incoming.header);
+    }
 }

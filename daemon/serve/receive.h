@@ -1,9 +1,7 @@
-/* Takes one request off a ROUTER socket: who sent it, its header frame, and how many frames came.
- */
+/* Takes requests off a ROUTER socket: who sent each, its header frame, and how many frames came. */
 #ifndef BALLAST_SERVE_RECEIVE_H
 #define BALLAST_SERVE_RECEIVE_H
 
-#include <stdbool.h>
 #include <zmq.h>
 
 #include "serve/session.h"
@@ -17,8 +15,11 @@ struct incoming {
 /* Who sent it: the key that the handshake proved, or NULL on a socket without CURVE. */
 const char *incoming_key(const struct incoming *incoming);
 
-/* False when nothing can be received now. Otherwise incoming_close it. Does not block. */
-bool incoming_receive(void *socket, struct incoming *ret_incoming);
-void incoming_close(struct incoming *incoming);
+struct server;
+typedef void incoming_handler(struct server *server, struct incoming *incoming);
+
+/* Handles what has arrived, some at most, so that the loop looks at other things too. Does not
+ * block. What is handed to `handle` is valid for that call. */
+void incoming_handle_all(void *socket, struct server *server, incoming_handler *handle);
 
 #endif

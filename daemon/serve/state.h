@@ -27,7 +27,6 @@
 #include "wire/status.h"
 
 #define SERVER_STATUSES 32         /* more than the status table has */
-#define SERVER_RECEIVE_AT_ONCE 64  /* messages before the loop looks at other things */
 #define SERVER_MOST_WAITING 65536  /* requests that wait at once, of all peers */
 #define SERVER_QUEUED_MESSAGES 128 /* per peer and direction, inside ZeroMQ */
 #define SERVER_DRAIN_MS 1000       /* how long waiting requests are still worked on */
