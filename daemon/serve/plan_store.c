@@ -5,11 +5,7 @@
 
 #include "serve/hash_table.h"
 #include "serve/list.h"
-
-struct slot {
-    struct shared_plan *plan; /* NULL: free */
-    uint64_t used;            /* tick of the last use */
-};
+#include "serve/plan_shelf.h"
 
 /* A step that at least one request waits for. */
 struct wanted {
@@ -22,9 +18,7 @@ struct wanted {
 struct plan_store {
     pthread_mutex_t lock;
     pthread_cond_t work;
-    struct slot *slots;
-    size_t slot_count;
-    uint64_t tick;
+    struct plan_shelf plans;
     struct hash_table wanted;
     struct list order;
     bool cheapest_next; /* whose turn it is */
@@ -35,18 +29,21 @@ struct plan_store {
     struct plan_store_facts facts;
 };
 
-int plan_store_new(uint32_t steps_ahead, size_t most_wanted, struct plan_store **ret_store,
-                   struct error *err)
+int plan_store_new(uint32_t steps_ahead, size_t spare_bytes, size_t most_wanted,
+                   struct plan_store **ret_store, struct error *err)
 {
     struct plan_store *store = calloc(1, sizeof *store);
     if (!store)
         return error_memory(err, "making the plan store");
-    store->slot_count = (size_t)steps_ahead + 1 + PLAN_STORE_SPARE;
-    store->slots = calloc(store->slot_count, sizeof *store->slots);
-    if (!store->slots || hash_table_init(&store->wanted, most_wanted, err)) {
-        free(store->slots);
+    size_t least = (size_t)steps_ahead + 1 + PLAN_STORE_SPARE;
+    struct plan_shelf_limits limits = { least, least + PLAN_STORE_MOST_SPARE, spare_bytes };
+    int failed = plan_shelf_init(&store->plans, limits, err);
+    if (!failed)
+        failed = hash_table_init(&store->wanted, most_wanted, err);
+    if (failed) {
+        plan_shelf_fini(&store->plans);
         free(store);
-        return error_memory(err, "making the plan store");
+        return failed;
     }
     list_init(&store->order);
     store->steps_ahead = steps_ahead;
@@ -61,8 +58,7 @@ void plan_store_free(struct plan_store *store)
 {
     if (!store)
         return;
-    for (size_t i = 0; i < store->slot_count; i++)
-        shared_plan_unref(store->slots[i].plan);
+    plan_shelf_fini(&store->plans);
     struct list *at = store->order.next;
     while (at != &store->order) {
         struct wanted *wanted = list_entry(at, struct wanted, order);
@@ -72,19 +68,10 @@ void plan_store_free(struct plan_store *store)
     hash_table_fini(&store->wanted);
     pthread_cond_destroy(&store->work);
     pthread_mutex_destroy(&store->lock);
-    free(store->slots);
     free(store);
 }
 
 /* ---- with the lock held ---- */
-
-static struct slot *slot_of(struct plan_store *store, uint64_t step)
-{
-    for (size_t i = 0; i < store->slot_count; i++)
-        if (store->slots[i].plan && store->slots[i].plan->plan.step == step)
-            return &store->slots[i];
-    return NULL;
-}
 
 static struct wanted *wanted_of(const struct plan_store *store, uint64_t step)
 {
@@ -95,12 +82,6 @@ static struct wanted *wanted_of(const struct plan_store *store, uint64_t step)
 static bool is_ahead(const struct plan_store *store, uint64_t step)
 {
     return step >= store->facts.front && step - store->facts.front <= store->steps_ahead;
-}
-
-static struct shared_plan *use(struct plan_store *store, struct slot *slot)
-{
-    slot->used = ++store->tick;
-    return shared_plan_ref(slot->plan);
 }
 
 static bool want(struct plan_store *store, uint64_t step)
@@ -120,24 +101,12 @@ static bool want(struct plan_store *store, uint64_t step)
     return true;
 }
 
-/* A free slot, or the one that is missed least. There always is one: see plan_store.h, Bounded. */
-static struct slot *slot_to_fill(struct plan_store *store)
+static enum plan_need need_of(void *context, uint64_t step)
 {
-    struct slot *best = NULL;
-    bool best_ahead = true;
-    for (size_t i = 0; i < store->slot_count; i++) {
-        struct slot *slot = &store->slots[i];
-        if (!slot->plan)
-            return slot;
-        if (wanted_of(store, slot->plan->plan.step))
-            continue;
-        bool ahead = is_ahead(store, slot->plan->plan.step);
-        if (!best || ahead < best_ahead || (ahead == best_ahead && slot->used < best->used)) {
-            best = slot;
-            best_ahead = ahead;
-        }
-    }
-    return best;
+    const struct plan_store *store = context;
+    if (wanted_of(store, step))
+        return PLAN_STAYS;
+    return is_ahead(store, step) ? PLAN_GOES_LAST : PLAN_MAY_GO;
 }
 
 /* ---- the loop's side ---- */
@@ -147,11 +116,11 @@ enum plan_answer plan_store_get_or_want(struct plan_store *store, uint64_t step,
 {
     pthread_mutex_lock(&store->lock);
     enum plan_answer answer = PLAN_WANTED;
-    struct slot *slot = slot_of(store, step);
+    struct shared_plan *plan = NULL;
     if (step >= store->facts.end) {
         answer = PLAN_AFTER_END;
-    } else if (slot) {
-        *ret_plan = use(store, slot);
+    } else if ((plan = plan_shelf_use(&store->plans, step))) {
+        *ret_plan = plan;
         answer = PLAN_READY;
     } else if (!want(store, step)) {
         answer = PLAN_NO_MEMORY;
@@ -163,8 +132,7 @@ enum plan_answer plan_store_get_or_want(struct plan_store *store, uint64_t step,
 struct shared_plan *plan_store_peek(struct plan_store *store, uint64_t step)
 {
     pthread_mutex_lock(&store->lock);
-    struct slot *slot = slot_of(store, step);
-    struct shared_plan *plan = slot ? use(store, slot) : NULL;
+    struct shared_plan *plan = plan_shelf_use(&store->plans, step);
     pthread_mutex_unlock(&store->lock);
     return plan;
 }
@@ -237,7 +205,7 @@ void plan_store_request_snapshot(struct plan_store *store)
 static bool can_be_planned(struct plan_store *store, const struct wanted *wanted)
 {
     return !wanted->failed && wanted->link.key < store->facts.end &&
-           !slot_of(store, wanted->link.key);
+           !plan_shelf_has(&store->plans, wanted->link.key);
 }
 
 /* The step waited for longest, or the cheapest one. */
@@ -272,7 +240,7 @@ static bool choose_ahead(struct plan_store *store, uint64_t *ret_step)
         uint64_t step = store->facts.front + i;
         if (step < store->facts.front || step >= store->facts.end)
             return false;
-        if (!slot_of(store, step)) {
+        if (!plan_shelf_has(&store->plans, step)) {
             *ret_step = step;
             return true;
         }
@@ -331,7 +299,7 @@ void plan_store_progress(struct plan_store *store, uint64_t at, bool planned)
 bool plan_store_keeps(struct plan_store *store, uint64_t step)
 {
     pthread_mutex_lock(&store->lock);
-    bool keeps = store->news.step_count < PLAN_STORE_NEWS && !slot_of(store, step) &&
+    bool keeps = store->news.step_count < PLAN_STORE_NEWS && !plan_shelf_has(&store->plans, step) &&
                  (wanted_of(store, step) || is_ahead(store, step));
     pthread_mutex_unlock(&store->lock);
     return keeps;
@@ -341,23 +309,17 @@ void plan_store_put(struct plan_store *store, struct shared_plan *shared)
 {
     uint64_t step = shared->plan.step;
     pthread_mutex_lock(&store->lock);
-    struct slot *slot = slot_of(store, step);
-    if (!slot)
-        slot = slot_to_fill(store);
-    if (!slot || store->news.step_count == PLAN_STORE_NEWS) {
-        pthread_mutex_unlock(&store->lock);
-        shared_plan_unref(shared);
-        return;
+    if (store->news.step_count < PLAN_STORE_NEWS &&
+        plan_shelf_put(&store->plans, shared, need_of, store)) {
+        store->news.steps[store->news.step_count++] = step;
+        if (step < store->facts.planned)
+            store->facts.replanned++;
+        else
+            store->facts.planned = step + 1;
+        shared = NULL;
     }
-    struct shared_plan *dropped = slot->plan;
-    *slot = (struct slot){ .plan = shared, .used = ++store->tick };
-    store->news.steps[store->news.step_count++] = step;
-    if (step < store->facts.planned)
-        store->facts.replanned++;
-    else
-        store->facts.planned = step + 1;
     pthread_mutex_unlock(&store->lock);
-    shared_plan_unref(dropped);
+    shared_plan_unref(shared);
 }
 
 void plan_store_end(struct plan_store *store, uint64_t step)

@@ -5,9 +5,10 @@
  * planner chooses what to plan next (`plan_store_choose`), puts plans in, and reports END and
  * errors. What happened is news, which the loop collects.
  *
- * Bounded: at most steps_ahead + 1 + PLAN_STORE_SPARE plans are held, the least recently used goes
- * first; steps that somebody waits for and those just ahead of the job are never dropped. The
- * planner pauses while PLAN_STORE_NEWS plans have not been collected.
+ * Bounded: steps_ahead + 1 + PLAN_STORE_SPARE plans are held, more while all are within
+ * spare_bytes, PLAN_STORE_MOST_SPARE more at the utmost. The least recently used goes first; steps
+ * that somebody waits for and those just ahead of the job are never dropped. The planner pauses
+ * while PLAN_STORE_NEWS plans have not been collected.
  *
  * Threads: any; one mutex. Owner: the server. Teardown: plan_store_stop, join the planner thread,
  * plan_store_free.
@@ -23,14 +24,15 @@
 #include "serve/shared_plan.h"
 
 #define PLAN_STORE_SPARE 32
+#define PLAN_STORE_MOST_SPARE 1024
 #define PLAN_STORE_NEWS 16
 #define PLAN_STORE_NO_END UINT64_MAX /* no job has that many steps */
 
 struct plan_store; /* opaque */
 
 /* `most_wanted`: about how many different steps are waited for at once. */
-int plan_store_new(uint32_t steps_ahead, size_t most_wanted, struct plan_store **ret_store,
-                   struct error *err);
+int plan_store_new(uint32_t steps_ahead, size_t spare_bytes, size_t most_wanted,
+                   struct plan_store **ret_store, struct error *err);
 void plan_store_free(struct plan_store *store);
 
 /* ---- the loop's side ---- */

@@ -12,6 +12,9 @@
 /* ZeroMQ's I/O threads: one moves some 3 GB/s, and more only help where cores are left for them. */
 #define CORES_AN_IO_THREAD 4
 #define MOST_IO_THREADS 4
+/* Plans are some hundredths of the payloads they describe: those of the whole cache are kept. */
+#define PLANS_SHARE_OF_CACHE 16
+#define MOST_STEPS_WANTED 1024
 #define OPERATOR_MESSAGE_BYTES 4096
 #define OPERATOR_QUEUED_MESSAGES 64
 
@@ -97,7 +100,9 @@ static int open_parts(struct server *server, struct error *err)
         failed =
             payload_cache_init(&server->cache, cache_limit(server->config, server->corpus), err);
     if (!failed)
-        failed = plan_store_new(options->steps_ahead, 1024, &server->plans, err);
+        failed =
+            plan_store_new(options->steps_ahead, server->cache.limit_bytes / PLANS_SHARE_OF_CACHE,
+                           MOST_STEPS_WANTED, &server->plans, err);
     return failed;
 }
 

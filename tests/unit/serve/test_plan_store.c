@@ -10,7 +10,7 @@ static struct plan_store *store_of(uint32_t ahead)
 {
     struct plan_store *store;
     struct error err = { 0 };
-    cr_assert_eq(plan_store_new(ahead, 16, &store, &err), 0, "%s", err.text);
+    cr_assert_eq(plan_store_new(ahead, 0, 16, &store, &err), 0, "%s", err.text);
     return store;
 }
 

@@ -69,7 +69,7 @@ static struct bench *bench_open(size_t documents, uint32_t epochs)
     pthread_mutex_init(&bench->lock, NULL);
     pthread_cond_init(&bench->changed, NULL);
     run_plainly(bench);
-    cr_assert_eq(plan_store_new(4, 16, &bench->store, &err), 0, "%s", err.text);
+    cr_assert_eq(plan_store_new(4, 0, 16, &bench->store, &err), 0, "%s", err.text);
     struct planner_links links = { bench->store, NULL, notify, bench };
     cr_assert_eq(planner_thread_start(bench->job.config, bench->job.corpus, &links, &bench->thread,
                                       &bench->job_digest, &err),
