@@ -1,7 +1,11 @@
 #include "base/digest.h"
 
 #include <string.h>
+#ifdef BALLAST_XXHASH_DISPATCH
+#include <xxh_x86dispatch.h> /* stands in for xxhash.h: the widest vectors of this processor */
+#else
 #include <xxhash.h>
+#endif
 
 struct digest digest_chain(struct digest previous, const void *bytes, size_t count)
 {
