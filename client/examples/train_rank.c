@@ -134,6 +134,8 @@ static void read_settings(int argc, char **argv, struct settings *settings)
     settings->options.cp_rank = (uint32_t)number(argv[optind + 2], "CP_RANK", UINT32_MAX);
     if (argc - optind == 4)
         settings->steps = number(argv[optind + 3], "STEPS", UINT64_MAX);
+    if (settings->steps < UINT64_MAX - settings->options.first_step)
+        settings->options.end_step = settings->options.first_step + settings->steps;
 }
 
 static void write_digest(const uint8_t *digest, char text[DIGEST_TEXT_BYTES])

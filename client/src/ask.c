@@ -70,7 +70,8 @@ static void extend_window(ballast_client *client)
 {
     struct place place;
     struct request *request;
-    while ((request = window_extend(&client->window, client->options.prefetch, client->end_step,
+    uint64_t end = client_next_ends(client);
+    while ((request = window_extend(&client->window, client->options.prefetch, end,
                                     client->facts.job.microbatches, &place)))
         ask_start(client, request, place.step, place.slot, PARTS_ALL);
 }

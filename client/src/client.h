@@ -83,4 +83,11 @@ struct ballast_client {
     struct problem last; /* of the caller's last call that did not succeed */
 };
 
+/* The first step that ballast_next does not deliver. */
+static inline uint64_t client_next_ends(const ballast_client *client)
+{
+    uint64_t given = client->options.end_step;
+    return given < client->end_step ? given : client->end_step;
+}
+
 #endif

@@ -16,6 +16,11 @@ struct wish {
 /* Of that step only: whoever asks far ahead does not learn where the data end. */
 static ballast_status report_end(ballast_client *client, uint64_t step)
 {
+    if (step < client->end_step)
+        return problem_set(&client->last, BALLAST_END,
+                           "step %llu: nothing is asked for from here "
+                           "on (end_step)",
+                           (unsigned long long)step);
     return problem_set(&client->last, BALLAST_END, "end of data: the job has no step %llu",
                        (unsigned long long)step);
 }
@@ -74,7 +79,7 @@ static ballast_status look_for_next(ballast_client *client, void *context)
     if (status != BALLAST_OK)
         return status;
     struct window *window = &client->window;
-    if (window->head.step >= client->end_step)
+    if (window->head.step >= client_next_ends(client))
         return report_end(client, window->head.step);
     if (window->count == 0)
         return BALLAST_TIMEOUT;

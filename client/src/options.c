@@ -15,8 +15,9 @@
 #define MOST_ENDPOINTS 1024
 #define ALIGNMENT 64
 
-/* What the first header had: programs built with it go on working. */
-#define FIRST_SIZE offsetof(ballast_options, server_key)
+/* What earlier headers had: programs built with them go on working. */
+#define SIZE_BEFORE_KEYS offsetof(ballast_options, server_key)
+#define SIZE_BEFORE_END offsetof(ballast_options, end_step)
 
 static void *default_allocate(void *context, size_t bytes)
 {
@@ -116,7 +117,8 @@ static bool take_options(const ballast_options *given, ballast_options *ret_opti
 {
     if (!given || given->version != VERSION)
         return false;
-    if (given->size != FIRST_SIZE && given->size < sizeof *given)
+    if (given->size != SIZE_BEFORE_KEYS && given->size != SIZE_BEFORE_END &&
+        given->size < sizeof *given)
         return false;
     *ret_options = (ballast_options){ .size = 0 };
     memcpy(ret_options, given, given->size < sizeof *given ? given->size : sizeof *given);
@@ -174,6 +176,7 @@ ballast_status options_read(const ballast_options *caller, struct options *ret_o
         .pp_rank = given->pp_rank,
         .tp_rank = given->tp_rank,
         .first_step = given->first_step,
+        .end_step = given->end_step ? given->end_step : UINT64_MAX,
         .prefetch = given->prefetch ? given->prefetch : DEFAULT_PREFETCH,
         .retry_ms = given->retry_ms ? given->retry_ms : DEFAULT_RETRY_MS,
         .digest_expected = given->expected_digest,

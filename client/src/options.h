@@ -16,8 +16,8 @@ struct options {
     uint32_t dp_rank, cp_rank, pp_rank, tp_rank;
     char **endpoints; /* in the order given, at least one */
     size_t endpoint_count;
-    char *job; /* "": any */
-    uint64_t first_step;
+    char *job;                     /* "": any */
+    uint64_t first_step, end_step; /* end_step is UINT64_MAX where none was given */
     uint32_t prefetch, retry_ms;
     bool digest_expected;
     uint8_t expected_digest[BALLAST_DIGEST_BYTES];

@@ -127,13 +127,16 @@ typedef struct ballast_options {
     const char *server_key_file; /* SERVER.pub */
     const char *secret_key;      /* Z85 */
     const char *secret_key_file; /* CLIENT.key, which nobody but its owner may read */
+
+    uint64_t end_step; /* ballast_next ends before this step, as at the end of data, and asks for
+                          nothing from it on; default: the end of data */
 } ballast_options;
 
 #ifdef __cplusplus /* designated initialisers came with C++20 */
 #define BALLAST_OPTIONS_INIT                                                                       \
     {                                                                                              \
         sizeof(ballast_options), 1, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, \
-            NULL                                                                                   \
+            NULL, 0                                                                                \
     }
 #else
 #define BALLAST_OPTIONS_INIT                                                                       \

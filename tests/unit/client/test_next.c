@@ -1,6 +1,7 @@
 /* The order of ballast_next, prefetching, ballast_get, ballast_seek, the end, the allocator. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "client_helper.h"
 
@@ -47,6 +48,29 @@ Test(client_next, asks_ahead_across_slots_and_steps)
         cr_assert_gt(requests[i].deadline_ms, 0);
         cr_assert_leq(requests[i].deadline_ms, LONG_RETRY_MS / 2);
     }
+    ballast_close(client);
+    fake_stop(daemon);
+}
+
+/* Nothing is under way any more when the trainer stops, so nothing is thrown away. */
+Test(client_next, ends_where_the_trainer_does)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *daemon = start(&job);
+    ballast_options options = options_for(daemon, NULL);
+    options.prefetch = 16;
+    options.end_step = 3;
+    ballast_client *client = open_with(&options);
+    for (uint32_t i = 0; i < 6; i++)
+        expect_next(client, &job, i / 2, i % 2);
+    ballast_batch *batch = NULL;
+    for (int i = 0; i < 2; i++)
+        cr_assert_eq(ballast_next(client, PATIENCE_MS, &batch), BALLAST_END);
+    cr_assert(strstr(ballast_message(client), "end_step"), "%s", ballast_message(client));
+    struct fake_request requests[7];
+    cr_assert_eq(fake_requests(daemon, requests, 7), 6);
+    cr_assert_eq(ballast_get(client, 4, 0, PATIENCE_MS, &batch), BALLAST_OK, "asked for by name");
+    ballast_batch_free(batch);
     ballast_close(client);
     fake_stop(daemon);
 }

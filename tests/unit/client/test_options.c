@@ -98,10 +98,13 @@ Test(client_options, size_and_version)
     cr_assert_eq(ballast_open(NULL, NULL), BALLAST_INVALID);
 }
 
-/* What a program passes that was built with the header before keys came. */
-Test(client_options, the_first_size_is_still_taken)
+/* What a program passes that was built with the header before keys, or end_step, came. */
+Test(client_options, earlier_sizes_are_still_taken)
 {
     ballast_options options = good();
+    options.end_step = UINT64_MAX / 2;
+    options.size = offsetof(ballast_options, end_step);
+    cr_assert_eq(attempt(options), BALLAST_OK);
     memset(&options.server_key, 0xff, sizeof options - offsetof(ballast_options, server_key));
     options.size = offsetof(ballast_options, server_key);
     cr_assert_eq(attempt(options), BALLAST_OK, "and what lies behind it is not looked at");
