@@ -36,7 +36,7 @@ static void print_usage(FILE *stream)
           "  -d, --digest HEX     expect this digest of step K - 1, as a checkpoint has it\n"
           "  -j, --job NAME       refuse daemons of any other job\n"
           "  -p, --prefetch N     requests in flight, 1 to 64 (4)\n"
-          "  -r, --retry-ms N     silence after which another endpoint is asked (1000)\n"
+          "  -r, --retry-ms N     silence after which another endpoint is asked (800)\n"
           "  -t, --timeout-ms N   wait for one micro-batch (30000)\n"
           "  -q, --quiet          no line per micro-batch, only the totals\n"
           "  -J, --json           JSON objects, one a line\n"

@@ -9,6 +9,7 @@
 
 #define FIRST_BACKOFF_MS 10
 #define BACKOFF_DOUBLINGS 16u
+#define MOST_TIMEOUTS 20u /* some ten times retry_ms */
 
 /* Statuses that a later protocol adds are failures, told as they are; above, they are the
  * library's. */
@@ -107,30 +108,88 @@ static bool job_fits(const ballast_client *client, const struct facts *facts,
     return problem->status == BALLAST_OK;
 }
 
-/* The daemon may know what has been edited since the caller's checkpoint. */
+/* ---- the order ---- */
+
+/* This daemon orders the data otherwise. It may know what was edited since the caller's checkpoint.
+ */
 static void refuse_order(ballast_client *client, const char *what)
 {
+    char why[PROBLEM_TEXT_BYTES];
     const char *changes = client->facts.changes;
-    session_fail(client, BALLAST_DIGEST, "%s: %s%s%s", session_endpoint(client), what,
-                 changes[0] ? "; since its last job: " : "", changes);
+    snprintf(why, sizeof why, "%s%s%s", what, changes[0] ? "; since its last job: " : "", changes);
+    session_drop(client, BALLAST_DIGEST, why);
 }
 
-/* Sees to it that the order is verified before anything is delivered. */
-static void verify_order(ballast_client *client)
+/* The facts are accepted, and so is everything that this endpoint sends from now on. */
+static void become_ready(ballast_client *client)
 {
-    const struct options *options = &client->options;
-    if (client->order_verified || client->check.state != REQUEST_FREE)
-        return;
-    if (options->first_step > 0) {
-        ask_start(client, &client->check, options->first_step - 1, 0, 0);
+    client->facts_known = true;
+    client->session.state = SESSION_READY;
+    problem_clear(&client->session.trouble);
+}
+
+/* Before anything is asked of a daemon, its order is compared with the one known to be right. */
+static void compare_order(ballast_client *client)
+{
+    const struct order *order = &client->order;
+    request_free(&client->check);
+    if (order->known && order->step != ORDER_OF_JOB) {
+        client->session.state = SESSION_COMPARING;
+        ask_start(client, &client->check, order->step, 0, 0);
         return;
     }
-    client->order_verified =
-        memcmp(options->expected_digest, client->facts.job.digest, BALLAST_DIGEST_BYTES) == 0;
-    if (!client->order_verified)
+    if (order->known &&
+        memcmp(order->digest, client->facts.job.digest, BALLAST_DIGEST_BYTES) != 0) {
         refuse_order(client, "the digest of configuration and corpus is not the expected one: "
                              "resume with the same files and settings");
+        return;
+    }
+    become_ready(client);
 }
+
+static void take_check(ballast_client *client, const Ballast__V1__Batch *batch)
+{
+    char what[160];
+    const struct order *order = &client->order;
+    request_free(&client->check);
+    if (memcmp(order->digest, batch->digest.data, BALLAST_DIGEST_BYTES) == 0) {
+        session_succeed(client);
+        become_ready(client);
+        return;
+    }
+    snprintf(what, sizeof what, "its digest of step %llu is not the %s one: the data order differs",
+             (unsigned long long)order->step,
+             client->facts_known ? "one seen before, the right" : "expected");
+    refuse_order(client, what);
+}
+
+/*
+ * Daemons that disagree on a step: what the caller may have had already counts, and the one that
+ * says otherwise goes. True when the digest is right.
+ */
+static bool keep_order(ballast_client *client, const struct request *request,
+                       const Ballast__V1__Batch *batch)
+{
+    struct order *order = &client->order;
+    if (!digests_agree(&client->digests, batch->step, batch->digest.data)) {
+        char what[160];
+        snprintf(what, sizeof what,
+                 "its digest of step %llu differs from the one seen before: the daemons disagree "
+                 "on the data order",
+                 (unsigned long long)batch->step);
+        refuse_order(client, what);
+        return false;
+    }
+    /* A step that ballast_get asks for may be far away, and its digest long in coming. */
+    if (request != &client->single || !client->window_open) {
+        order->known = true;
+        order->step = batch->step;
+        memcpy(order->digest, batch->digest.data, BALLAST_DIGEST_BYTES);
+    }
+    return true;
+}
+
+/* ---- answers ---- */
 
 static void take_hello(ballast_client *client, const Ballast__V1__HelloReply *reply)
 {
@@ -149,19 +208,17 @@ static void take_hello(ballast_client *client, const Ballast__V1__HelloReply *re
         return;
     }
     client->facts = facts;
-    client->facts_known = true;
-    client->session.state = SESSION_READY;
-    problem_clear(&client->session.trouble);
-    verify_order(client);
+    compare_order(client);
 }
 
 static void take_end(ballast_client *client, struct request *request)
 {
     uint64_t end = request->question.step;
     if (request == &client->check) {
-        session_fail(client, BALLAST_DIGEST,
-                     "%s: the data end before step %llu, whose digest is expected",
-                     session_endpoint(client), (unsigned long long)end);
+        char what[96];
+        snprintf(what, sizeof what, "its data end before step %llu, whose digest is known",
+                 (unsigned long long)end);
+        refuse_order(client, what);
         return;
     }
     session_succeed(client);
@@ -172,7 +229,10 @@ static void take_end(ballast_client *client, struct request *request)
     window_truncate(&client->window, client->end_step);
 }
 
-/* The server is well but cannot answer yet. TIMEOUT means that it has waited for us already. */
+/*
+ * The server is well but cannot answer yet. TIMEOUT means that it has waited for us already; when
+ * it does nothing else, its planner or its disk may hang, and another one may have what we want.
+ */
 static void take_patience(ballast_client *client, struct request *request,
                           const Ballast__V1__Batch *batch, int64_t now_ns)
 {
@@ -185,6 +245,8 @@ static void take_patience(ballast_client *client, struct request *request,
     }
     request->rebuffs = 0;
     request_again(request, request->deadline_ns);
+    if (++request->timeouts % MOST_TIMEOUTS == 0 && client->session.left > 1)
+        session_fail_over(client);
 }
 
 static void take_failure(ballast_client *client, struct request *request,
@@ -224,22 +286,6 @@ static void take_refusal(ballast_client *client, struct request *request,
     }
 }
 
-/* The digest that the caller expects was asked for; there is nothing to deliver. */
-static void take_check(ballast_client *client, const Ballast__V1__Batch *batch)
-{
-    client->order_verified =
-        memcmp(client->options.expected_digest, batch->digest.data, BALLAST_DIGEST_BYTES) == 0;
-    request_free(&client->check);
-    if (client->order_verified)
-        return;
-    char what[128];
-    snprintf(what, sizeof what,
-             "the digest of step %llu is not the expected one: the data order has changed since it "
-             "was stored",
-             (unsigned long long)batch->step);
-    refuse_order(client, what);
-}
-
 /* Takes header and frames when it keeps them. */
 static void take_content(ballast_client *client, struct request *request,
                          struct wire_message *header, struct frames *frames)
@@ -250,18 +296,13 @@ static void take_content(ballast_client *client, struct request *request,
         take_corrupt(client, request, why);
         return;
     }
-    if (!digests_agree(&client->digests, batch->step, batch->digest.data)) {
-        session_fail(client, BALLAST_DIGEST,
-                     "%s: its digest of step %llu differs from the one seen before: the daemons "
-                     "disagree on the data order",
-                     session_endpoint(client), (unsigned long long)batch->step);
-        return;
-    }
-    session_succeed(client);
     if (request == &client->check) {
         take_check(client, batch);
         return;
     }
+    if (!keep_order(client, request, batch))
+        return;
+    session_succeed(client);
     request->reply.header = *header;
     *header = (struct wire_message){ 0 };
     frames_move(&request->reply.frames, frames);
@@ -307,7 +348,7 @@ static void dispatch(ballast_client *client, struct wire_message *header, struct
             take_hello(client, header->hello_reply);
         break;
     case WIRE_BATCH:
-        if (state == SESSION_READY)
+        if (state == SESSION_READY || state == SESSION_COMPARING)
             take_batch(client, header, frames, now_ns);
         break;
     case WIRE_REFUSAL:

@@ -90,27 +90,35 @@ static bool sent(ballast_client *client, int error)
     return false;
 }
 
+bool ask_permitted(const ballast_client *client, const struct request *request)
+{
+    return client->session.state == SESSION_READY ||
+           (client->session.state == SESSION_COMPARING && request == &client->check);
+}
+
 static void send_if_due(ballast_client *client, struct request *request, void *context)
 {
     int64_t now_ns = *(const int64_t *)context;
-    if (request->state != REQUEST_DUE || request->when_ns > now_ns || client->session.blocked)
+    if (request->state != REQUEST_DUE || request->when_ns > now_ns || client->session.blocked ||
+        !ask_permitted(client, request))
         return;
     bool again = request->sent_before;
     if (!sent(client, ask_batch(client, request)))
         return;
     client->counters.requests++;
     client->counters.retries += again;
-    request_sent(request, now_ns, ask_deadline_ms(client));
+    request_sent(request, now_ns, ask_deadline_ms(client), client->session.left);
 }
 
 void ask_all(ballast_client *client, int64_t now_ns)
 {
-    if (client->session.state != SESSION_READY)
+    enum session_state state = client->session.state;
+    if (state != SESSION_READY && state != SESSION_COMPARING)
         return;
     client->session.blocked = false;
     if (client->ack_due && sent(client, ask_ack(client)))
         client->ack_due = false;
-    if (client->window_open)
+    if (client->window_open && state == SESSION_READY)
         extend_window(client);
     session_each_request(client, send_if_due, &now_ns);
 }

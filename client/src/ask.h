@@ -7,6 +7,9 @@
 /* Sends HELLO; 0, EAGAIN while not connected, or another errno of ZeroMQ. */
 int ask_hello(ballast_client *client);
 
+/* May this request be sent in the session's state? */
+bool ask_permitted(const ballast_client *client, const struct request *request);
+
 /* Asks ahead as far as `prefetch` allows, and sends every request and acknowledgement that is due.
  */
 void ask_all(ballast_client *client, int64_t now_ns);

@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "await.h"
 #include "clock.h"
+#include "deliver.h"
 #include "session.h"
 #include "wire/text.h"
 
@@ -67,7 +69,9 @@ static ballast_status set_up(ballast_client *client, const ballast_options *opti
         return status;
     client->incarnation = new_incarnation();
     client->end_step = UINT64_MAX;
-    client->order_verified = !client->options.digest_expected;
+    client->order.known = client->options.digest_expected;
+    client->order.step = client->options.first_step - 1; /* of step 0: ORDER_OF_JOB */
+    memcpy(client->order.digest, client->options.expected_digest, BALLAST_DIGEST_BYTES);
     name_client(client);
     window_seek(&client->window, client->options.first_step);
     status = open_context(client);
@@ -105,10 +109,15 @@ const char *ballast_message(const ballast_client *client)
     return client->last.text;
 }
 
+const char *ballast_warning(const ballast_client *client)
+{
+    return client->session.warning.text;
+}
+
 static ballast_status look_for_facts(ballast_client *client, void *context)
 {
     (void)context;
-    return client->facts_known ? BALLAST_OK : BALLAST_TIMEOUT;
+    return client->facts_known ? BALLAST_OK : deliver_not_yet(client);
 }
 
 ballast_status ballast_get_job(ballast_client *client, int timeout_ms, ballast_job *ret_job)

@@ -8,14 +8,16 @@
  *
  *   PAUSED      no connection, all endpoints failed lately   pause over -> CONNECTING
  *   CONNECTING  ZeroMQ connects; HELLO waits to be sent      sent -> GREETING
- *   GREETING    HELLO sent                                   accepted -> READY
+ *   GREETING    HELLO sent                                   accepted -> COMPARING
+ *   COMPARING   asked for a digest that we know              the same -> READY
  *   READY       GET_BATCH may be sent                        (stays)
  *   FAILED      `fatal` says why, for ever
  *
- * From CONNECTING, GREETING and READY a failover leads to the next endpoint (CONNECTING), or to
- * PAUSED when every endpoint has failed since the last useful answer. It takes back what is in
+ * From every state between PAUSED and FAILED a failover leads to the next endpoint (CONNECTING), or
+ * to PAUSED when every endpoint has failed since the last useful answer. It takes back what is in
  * flight and sends it again; answers that have arrived stay. An endpoint of another job or data
- * order is never asked again; when none is left, or when the digests differ: FAILED.
+ * order is dropped, that is never asked again; when none is left: FAILED. COMPARING is passed over
+ * while no digest is known, so what the first daemon sends is what the others are measured by.
  *
  * Files: session.c (states, time), ask.c (what is sent), answer.c (what comes back), window.c
  * (what is asked ahead), deliver.c (what the caller waits for).
@@ -39,6 +41,7 @@ enum session_state {
     SESSION_PAUSED,
     SESSION_CONNECTING,
     SESSION_GREETING,
+    SESSION_COMPARING,
     SESSION_READY,
     SESSION_FAILED,
 };
@@ -48,6 +51,7 @@ struct session {
     struct link link;
     size_t endpoint;        /* index of the one connected, or tried last */
     bool *dropped;          /* by endpoint: serves something else, never asked again */
+    size_t left;            /* endpoints that are not dropped */
     int64_t until_ns;       /* PAUSED, CONNECTING, GREETING: when patience ends */
     int64_t heard_ns;       /* when the endpoint last said anything */
     bool blocked;           /* the link takes no more for now */
@@ -55,6 +59,7 @@ struct session {
     unsigned rounds;        /* times that all of them did */
     struct problem trouble; /* what keeps us from the next answer, for the caller's timeout */
     struct problem fatal;
+    struct problem warning; /* the endpoint dropped last, and why */
 };
 
 struct ballast_client {
@@ -67,14 +72,14 @@ struct ballast_client {
     bool facts_known;
     struct facts facts;
     struct digests digests;
-    uint64_t end_step;   /* the first step that does not exist; UINT64_MAX: not known */
-    bool order_verified; /* nothing is expected of the digest, or it has been found right */
+    struct order order;
+    uint64_t end_step; /* the first step that does not exist; UINT64_MAX: not known */
 
     uint64_t next_id;
     bool window_open; /* ballast_next has been called: ask ahead */
     struct window window;
     struct request single; /* ballast_get */
-    struct request check;  /* the digest of step first_step - 1 */
+    struct request check;  /* the digest of `order`, in COMPARING */
 
     bool ack_due;
     uint64_t ack_step;

@@ -1,4 +1,4 @@
-#include <string.h>
+#include "deliver.h"
 
 #include "ask.h"
 #include "await.h"
@@ -41,6 +41,13 @@ static ballast_status report_failure(ballast_client *client, const struct reques
     return client->last.status;
 }
 
+ballast_status deliver_not_yet(ballast_client *client)
+{
+    if (client->check.state == REQUEST_FAILED)
+        return report_failure(client, &client->check);
+    return BALLAST_TIMEOUT;
+}
+
 /* On BALLAST_OK the request may go. Out of memory: it stays, and the next call finds it. */
 static ballast_status hand_over(ballast_client *client, struct request *request,
                                 ballast_batch **ret_batch)
@@ -48,7 +55,7 @@ static ballast_status hand_over(ballast_client *client, struct request *request,
     if (request->state == REQUEST_FAILED)
         return report_failure(client, request);
     if (request->state != REQUEST_READY)
-        return BALLAST_TIMEOUT;
+        return deliver_not_yet(client);
     ballast_status status =
         batch_new(&client->options.allocator, &client->facts, &request->reply, ret_batch);
     if (status == BALLAST_OK) {
@@ -62,28 +69,17 @@ static ballast_status hand_over(ballast_client *client, struct request *request,
                                                  : "the allocator gave no memory for the batch");
 }
 
-/* Nothing is delivered before the job is known and its order is the expected one. */
-static ballast_status look_for_permission(ballast_client *client)
-{
-    if (client->facts_known && client->order_verified)
-        return BALLAST_OK;
-    if (client->check.state == REQUEST_FAILED)
-        return report_failure(client, &client->check);
-    return BALLAST_TIMEOUT;
-}
-
 static ballast_status look_for_next(ballast_client *client, void *context)
 {
     struct wish *wish = context;
-    ballast_status status = look_for_permission(client);
-    if (status != BALLAST_OK)
-        return status;
+    if (!client->facts_known)
+        return deliver_not_yet(client);
     struct window *window = &client->window;
     if (window->head.step >= client_next_ends(client))
         return report_end(client, window->head.step);
     if (window->count == 0)
-        return BALLAST_TIMEOUT;
-    status = hand_over(client, window_at(window, 0), &wish->batch);
+        return deliver_not_yet(client);
+    ballast_status status = hand_over(client, window_at(window, 0), &wish->batch);
     if (status != BALLAST_OK)
         return status;
     window_advance(window, client->facts.job.microbatches);
@@ -121,9 +117,8 @@ static struct request *request_for(ballast_client *client, const struct wish *wi
 static ballast_status look_for_single(ballast_client *client, void *context)
 {
     struct wish *wish = context;
-    ballast_status status = look_for_permission(client);
-    if (status != BALLAST_OK)
-        return status;
+    if (!client->facts_known)
+        return deliver_not_yet(client);
     uint32_t microbatches = client->facts.job.microbatches;
     if (wish->slot >= microbatches)
         return problem_set(&client->last, BALLAST_OUT_OF_RANGE,
@@ -132,7 +127,7 @@ static ballast_status look_for_single(ballast_client *client, void *context)
     if (wish->step >= client->end_step)
         return report_end(client, wish->step);
     struct request *request = request_for(client, wish);
-    status = hand_over(client, request, &wish->batch);
+    ballast_status status = hand_over(client, request, &wish->batch);
     if (status == BALLAST_OK)
         request_free(request);
     return status;

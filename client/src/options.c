@@ -9,7 +9,7 @@
 
 #define VERSION 1
 #define DEFAULT_PREFETCH 4
-#define DEFAULT_RETRY_MS 1000
+#define DEFAULT_RETRY_MS 800 /* with what follows, a fail-over takes less than a second */
 #define LEAST_RETRY_MS 10
 #define MOST_RETRY_MS WIRE_MAX_DEADLINE_MS
 #define MOST_ENDPOINTS 1024

@@ -2,7 +2,10 @@
 
 #include "clock.h"
 
-/* Silence doubles the patience up to this power: a frame may take longer than we thought. */
+/*
+ * Silence of all endpoints doubles the patience, up to this power: a frame may take longer than we
+ * thought. That of one of several does not: the next gets no more time than it had.
+ */
 #define MOST_DOUBLINGS 5u
 
 void request_start(struct request *request, uint64_t id, const struct question *question)
@@ -16,10 +19,11 @@ void request_again(struct request *request, int64_t when_ns)
     request->when_ns = when_ns;
 }
 
-void request_sent(struct request *request, int64_t now_ns, uint32_t deadline_ms)
+void request_sent(struct request *request, int64_t now_ns, uint32_t deadline_ms, size_t endpoints)
 {
     int64_t deadline = deadline_ms * CLOCK_NS_PER_MS;
-    unsigned doublings = request->silences < MOST_DOUBLINGS ? request->silences : MOST_DOUBLINGS;
+    size_t rounds = request->silences / endpoints;
+    size_t doublings = rounds < MOST_DOUBLINGS ? rounds : MOST_DOUBLINGS;
     request->state = REQUEST_SENT;
     request->sent_before = true;
     request->deadline_ns = now_ns + deadline;
@@ -30,7 +34,7 @@ void request_sent(struct request *request, int64_t now_ns, uint32_t deadline_ms)
 void request_retry(struct request *request)
 {
     problem_clear(&request->problem);
-    request->corrupt = request->silences = request->rebuffs = 0;
+    request->corrupt = request->silences = request->rebuffs = request->timeouts = 0;
     request_again(request, 0);
 }
 

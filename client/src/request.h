@@ -30,6 +30,7 @@ struct request {
     bool sent_before;
     unsigned silences; /* sendings without any answer, in a row */
     unsigned rebuffs;  /* answers that asked for patience, in a row */
+    unsigned timeouts; /* of them, in a row, that said the server has waited in vain */
     unsigned corrupt;  /* answers that failed their checks, since it started */
     struct reply reply;
     struct problem problem;
@@ -41,8 +42,8 @@ void request_start(struct request *request, uint64_t id, const struct question *
 /* Sends it again at `when_ns`. */
 void request_again(struct request *request, int64_t when_ns);
 
-/* It has just been sent, for the server to answer within `deadline_ms`. */
-void request_sent(struct request *request, int64_t now_ns, uint32_t deadline_ms);
+/* It has just been sent, to one of `endpoints`, for the server to answer within `deadline_ms`. */
+void request_sent(struct request *request, int64_t now_ns, uint32_t deadline_ms, size_t endpoints);
 
 /* Takes a FAILED request back to DUE, as if it were new: its owner asks once more. */
 void request_retry(struct request *request);

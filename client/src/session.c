@@ -11,6 +11,7 @@
 #define FIRST_PAUSE_MS 50
 #define PAUSE_DOUBLINGS 16u
 #define PATIENCE_DOUBLINGS 3u
+#define RECEIVE_AT_ONCE 256
 
 static int64_t ms(int64_t milliseconds)
 {
@@ -92,14 +93,6 @@ static void try_connect(ballast_client *client)
     pause_session(client);
 }
 
-static size_t count_left(const ballast_client *client)
-{
-    size_t left = 0;
-    for (size_t i = 0; i < client->options.endpoint_count; i++)
-        left += !client->session.dropped[i];
-    return left;
-}
-
 static void choose_next_endpoint(ballast_client *client)
 {
     struct session *session = &client->session;
@@ -130,7 +123,7 @@ void session_fail_over(ballast_client *client)
     struct session *session = &client->session;
     disconnect(client);
     choose_next_endpoint(client);
-    if (++session->failures >= count_left(client))
+    if (++session->failures >= session->left)
         pause_session(client);
     else
         try_connect(client);
@@ -141,11 +134,14 @@ void session_drop(ballast_client *client, ballast_status status, const char *why
     struct session *session = &client->session;
     const char *text = why[0] ? why : ballast_status_text(status);
     session->dropped[session->endpoint] = true;
-    if (count_left(client) == 0) {
+    session->left--;
+    client->counters.dropped++;
+    problem_set(&session->warning, status, "%s: %s", session_endpoint(client), text);
+    if (session->left == 0) {
         session_fail(client, status, "%s: %s", session_endpoint(client), text);
         return;
     }
-    problem_set(&session->trouble, status, "%s: %s", session_endpoint(client), text);
+    session->trouble = session->warning;
     session_fail_over(client);
 }
 
@@ -168,11 +164,15 @@ void session_succeed(ballast_client *client)
     problem_clear(&client->session.trouble);
 }
 
-static void receive_all(ballast_client *client)
+/* Some at most: an endpoint that never stops talking must not keep the caller from its deadline. */
+static void receive_some(ballast_client *client)
 {
     struct frames frames;
-    while (client->session.link.dealer && link_receive(&client->session.link, &frames) == 0)
+    for (int i = 0; i < RECEIVE_AT_ONCE; i++) {
+        if (!client->session.link.dealer || link_receive(&client->session.link, &frames) != 0)
+            return;
         answer_take(client, &frames, clock_ns());
+    }
 }
 
 /*
@@ -267,7 +267,7 @@ static void check_time(ballast_client *client)
 {
     struct session *session = &client->session;
     int64_t now_ns = clock_ns();
-    if (session->state == SESSION_READY) {
+    if (session->state == SESSION_READY || session->state == SESSION_COMPARING) {
         check_silence(client, now_ns);
         return;
     }
@@ -284,7 +284,7 @@ static void check_time(ballast_client *client)
 
 void session_pump(ballast_client *client)
 {
-    receive_all(client);
+    receive_some(client);
     watch_link(client);
     say_hello(client);
     check_time(client);
@@ -295,7 +295,8 @@ static void find_next(ballast_client *client, struct request *request, void *con
 {
     int64_t *next_ns = context;
     bool timed = request->state == REQUEST_SENT ||
-                 (request->state == REQUEST_DUE && !client->session.blocked);
+                 (request->state == REQUEST_DUE && !client->session.blocked &&
+                  ask_permitted(client, request));
     if (timed && request->when_ns < *next_ns)
         *next_ns = request->when_ns;
 }
@@ -304,9 +305,10 @@ static void find_next(ballast_client *client, struct request *request, void *con
 static int64_t next_deadline_ns(ballast_client *client)
 {
     int64_t next_ns = INT64_MAX;
-    if (client->session.state == SESSION_READY)
+    enum session_state state = client->session.state;
+    if (state == SESSION_READY || state == SESSION_COMPARING)
         session_each_request(client, find_next, &next_ns);
-    else if (client->session.state != SESSION_FAILED)
+    else if (state != SESSION_FAILED)
         next_ns = client->session.until_ns;
     return next_ns;
 }
@@ -327,6 +329,7 @@ ballast_status session_open(ballast_client *client)
     client->session.dropped = calloc(client->options.endpoint_count, sizeof(bool));
     if (!client->session.dropped)
         return BALLAST_NO_MEMORY;
+    client->session.left = client->options.endpoint_count;
     return connect_endpoint(client) == 0 ? BALLAST_OK : BALLAST_SYSTEM;
 }
 

@@ -28,7 +28,8 @@ void session_succeed(ballast_client *client);
 /* Leaves this endpoint for the next; `trouble` has been set by the caller. */
 void session_fail_over(ballast_client *client);
 
-/* Never asks this endpoint again; the session fails with this problem when it was the last. */
+/* Never asks this endpoint again, counts it, and warns; the session fails with this problem when it
+ * was the last. */
 void session_drop(ballast_client *client, ballast_status status, const char *why);
 
 /* Ends everything: every later call gives this problem. */

@@ -116,7 +116,7 @@ typedef struct ballast_options {
     uint64_t first_step;   /* where ballast_next starts, up to 2^63 - 1 */
     uint32_t prefetch;     /* requests kept in flight, 1..64; default 4 */
     uint32_t retry_ms;     /* silence after which another endpoint is asked, 10..600000; default
-                              1000 */
+                              800 */
     const uint8_t *expected_digest; /* digest of step first_step - 1, BALLAST_DIGEST_BYTES bytes, or
                                        NULL; see ballast_open */
     const ballast_allocator *allocator; /* copied; default: aligned_alloc and free */
@@ -148,9 +148,11 @@ typedef struct ballast_options {
 /*
  * Checks the options and prepares the connections; returns at once, without waiting for a daemon.
  * Every string is copied. On success *ret_client is the caller's until ballast_close.
- * With expected_digest, the first batch is delivered only if the daemon's digest of step
- * first_step - 1 equals it (BALLAST_DIGEST otherwise): what a trainer stored in its checkpoint. For
- * first_step 0 that is the digest of the job.
+ * With expected_digest, a daemon is asked for batches only if its digest of step first_step - 1
+ * equals it: what a trainer stored in its checkpoint. For first_step 0 that is the digest of the
+ * job. Without it, the first daemon that answers is right. From then on every daemon that is
+ * connected is measured by the digest of a step seen before; one that has another is dropped, that
+ * is never asked again (ballast_warning). When none is left: BALLAST_DIGEST.
  * Errors: BALLAST_INVALID, also for a key that is none or a secret that others may read;
  * BALLAST_NO_MEMORY; BALLAST_SYSTEM, also for a key file that cannot be read and for keys where
  * libzmq has no CURVE.
@@ -167,6 +169,13 @@ BALLAST_API void ballast_close(ballast_client *client);
  */
 BALLAST_API const char *ballast_message(const ballast_client *client);
 
+/*
+ * The endpoint dropped last and why: it serves another job or orders the data otherwise, while
+ * calls go on with the other endpoints. One line, empty when none was dropped (counters.dropped),
+ * valid until the next call on this client. To be logged: the job has one replica less.
+ */
+BALLAST_API const char *ballast_warning(const ballast_client *client);
+
 /* Facts of the job, from a daemon's HELLO. */
 typedef struct ballast_job {
     char name[64];
@@ -182,8 +191,9 @@ typedef struct ballast_job {
 } ballast_job;
 
 /*
- * Waits up to timeout_ms for a daemon and gives the job's facts; at once when a daemon has answered
- * before. Errors: as ballast_next; BALLAST_OUT_OF_RANGE is about dp_rank or cp_rank.
+ * Waits up to timeout_ms for a daemon of the right order and gives the job's facts; at once when
+ * one has answered before. Errors: as ballast_next; BALLAST_OUT_OF_RANGE is about dp_rank or
+ * cp_rank.
  */
 BALLAST_API ballast_status ballast_get_job(ballast_client *client, int timeout_ms,
                                            ballast_job *ret_job);
@@ -294,6 +304,7 @@ typedef struct ballast_counters {
     uint64_t failovers; /* changes of endpoint */
     uint64_t corrupt;   /* replies that failed a check */
     uint64_t wait_ns;   /* spent waiting inside ballast_next, ballast_get and ballast_get_job */
+    uint64_t dropped;   /* endpoints that are never asked again; see ballast_warning */
 } ballast_counters;
 
 BALLAST_API void ballast_get_counters(const ballast_client *client, ballast_counters *ret_counters);

@@ -211,7 +211,7 @@ Test(client_failover, a_replica_of_another_digest_is_dropped)
     ballast_options options = options_for(first, second);
     ballast_client *client = open_with(&options);
     expect_next(client, &job, 0, 0);
-    fake_behave(first, (struct fake_behaviour){ .batch_status = BALLAST_DRAINING, .times = 8 });
+    fake_behave(first, (struct fake_behaviour){ .batch_status = BALLAST_DRAINING, .times = 3 });
     expect_rest(client, &job, 0, 1);
     struct fake_request requests[1];
     cr_assert_eq(fake_requests(second, requests, 1), 0);
@@ -219,6 +219,77 @@ Test(client_failover, a_replica_of_another_digest_is_dropped)
                                                 .batch_status = BALLAST_WRONG_JOB });
     ballast_batch *batch = NULL;
     cr_assert_eq(ballast_get(client, 2, 0, PATIENCE_MS, &batch), BALLAST_WRONG_JOB);
+    ballast_close(client);
+    fake_stop(first);
+    fake_stop(second);
+}
+
+/* It plans otherwise although configuration and corpus are the same: noticed before it is asked for
+ * anything, and the job goes on without it. */
+Test(client_failover, a_replica_of_another_order_is_dropped_and_told)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *first = start(&job), *second = start(&job);
+    fake_behave(second, (struct fake_behaviour){ .digest_salt = 1 });
+    ballast_options options = options_for(first, second);
+    options.retry_ms = SHORT_RETRY_MS;
+    ballast_client *client = open_with(&options);
+    expect_next(client, &job, 0, 0);
+    cr_assert_str_eq(ballast_warning(client), "");
+    fake_behave(first, (struct fake_behaviour){ .batch_status = BALLAST_DRAINING, .times = 1 });
+    expect_rest(client, &job, 0, 1);
+    struct fake_request requests[8];
+    size_t count = fake_requests(second, requests, 8);
+    for (size_t i = 0; i < count && i < 8; i++)
+        cr_assert_eq(requests[i].parts, 0, "compared, not asked for data");
+    if (count) { /* the first may have answered all that was left before it was drained */
+        cr_assert_eq(count, 1, "never asked again");
+        cr_assert_eq(counters_of(client).dropped, 1);
+        cr_assert(strstr(ballast_warning(client), fake_endpoint(second)));
+        cr_assert(strstr(ballast_warning(client), "data order"));
+    }
+    ballast_close(client);
+    fake_stop(first);
+    fake_stop(second);
+}
+
+/* The order of a daemon that comes back is compared as well: it may be another program by now. */
+Test(client_failover, a_daemon_that_comes_back_with_another_order_is_refused)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *daemon = start(&job);
+    char endpoint[256];
+    snprintf(endpoint, sizeof endpoint, "%s", fake_endpoint(daemon));
+    ballast_options options = options_for(daemon, NULL);
+    options.prefetch = 1;
+    ballast_client *client = open_with(&options);
+    expect_next(client, &job, 0, 0);
+    fake_stop(daemon);
+    daemon = fake_start(&job, endpoint);
+    cr_assert_not_null(daemon);
+    fake_behave(daemon, (struct fake_behaviour){ .digest_salt = 1 });
+    ballast_batch *batch = NULL;
+    ballast_status status;
+    while ((status = ballast_next(client, PATIENCE_MS, &batch)) == BALLAST_OK)
+        ballast_batch_free(batch); /* what had come before */
+    cr_assert_eq(status, BALLAST_DIGEST);
+    cr_assert_eq(counters_of(client).dropped, 1);
+    ballast_close(client);
+    fake_stop(daemon);
+}
+
+/* It lives, and answers everything with TIMEOUT: its planner or its disk hangs. */
+Test(client_failover, a_daemon_that_never_gets_there_is_left)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *first = start(&job), *second = start(&job);
+    fake_behave(first, (struct fake_behaviour){ .hold = true });
+    ballast_options options = options_for(first, second);
+    options.retry_ms = SHORT_RETRY_MS;
+    ballast_client *client = open_with(&options);
+    expect_rest(client, &job, 0, 0);
+    cr_assert_geq(counters_of(client).failovers, 1);
+    cr_assert_eq(counters_of(client).dropped, 0);
     ballast_close(client);
     fake_stop(first);
     fake_stop(second);

@@ -64,3 +64,43 @@ Test(client_order, daemons_that_disagree_are_refused)
     ballast_close(client);
     fake_stop(daemon);
 }
+
+/* What the trainer has stored decides which of two daemons is the right one. */
+Test(client_order, the_daemon_of_the_expected_digest_is_found)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *wrong = start(&job), *right = start(&job);
+    fake_behave(wrong, (struct fake_behaviour){ .digest_salt = 1 });
+    uint8_t expected[16];
+    fake_digest(&job, 4, 0, expected);
+    ballast_options options = options_for(wrong, right);
+    options.first_step = 5;
+    options.expected_digest = expected;
+    ballast_client *client = open_with(&options);
+    expect_next(client, &job, 5, 0);
+    cr_assert_eq(counters_of(client).dropped, 1);
+    cr_assert(strstr(ballast_warning(client), "digest of step 4"));
+    ballast_close(client);
+    fake_stop(wrong);
+    fake_stop(right);
+}
+
+Test(client_order, the_digest_cannot_be_had)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *daemon = start(&job);
+    fake_behave(daemon, (struct fake_behaviour){ .batch_status = BALLAST_BAD_DATA, .times = 2 });
+    uint8_t expected[16];
+    fake_digest(&job, 4, 0, expected);
+    ballast_options options = options_for(daemon, NULL);
+    options.first_step = 5;
+    options.expected_digest = expected;
+    ballast_client *client = open_with(&options);
+    ballast_batch *batch = NULL;
+    ballast_job facts;
+    cr_assert_eq(ballast_next(client, PATIENCE_MS, &batch), BALLAST_BAD_DATA);
+    cr_assert_eq(ballast_get_job(client, PATIENCE_MS, &facts), BALLAST_BAD_DATA, "asked again");
+    expect_next(client, &job, 5, 0);
+    ballast_close(client);
+    fake_stop(daemon);
+}
