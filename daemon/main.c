@@ -22,6 +22,7 @@
 #include "serve/server.h"
 #include "serve/signals.h"
 
+#define OTHER_DESCRIPTORS 128    /* besides those of clients: shards, sockets, ZeroMQ's own */
 #define PROGRESS_S 1             /* between two lines while shards are checked */
 #define START_ALLOWANCE_MS 60000 /* the service manager waits this long for the next such line */
 
@@ -143,6 +144,20 @@ static void raise_descriptor_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Without descriptors no more clients are let in, and ZeroMQ's thread is busy trying. */
+static void check_descriptor_limit(const struct config *config, struct log *log)
+{
+    struct rlimit limit;
+    uint64_t needed = (uint64_t)config->serve.max_clients + OTHER_DESCRIPTORS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
+        return;
+    log_write(log, LOG_LEVEL_WARNING,
+              "too few descriptors for serve.max_clients: raise the limit (ulimit -Hn, "
+              "LimitNOFILE), or lower serve.max_clients",
+              (struct log_field[]){ log_uint("limit", limit.rlim_cur), log_uint("needed", needed),
+                                    log_end() });
+}
+
 static void tell_progress(void *context, const char *path, uint64_t done, uint64_t total)
 {
     static time_t told;
@@ -217,6 +232,7 @@ static int serve(const struct config *config, bool *ret_logged, struct error *er
     *ret_logged = true;
     log_write(log, LOG_LEVEL_INFO, "ballastd " BALLAST_VERSION " starting",
               (struct log_field[]){ log_text("job", config->job), log_end() });
+    check_descriptor_limit(config, log);
     struct server *server = NULL;
     failed = server_new(config, log, &server, err);
     if (!failed)

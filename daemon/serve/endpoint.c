@@ -13,6 +13,11 @@
 #include <zmq.h>
 
 #define LOCK_SUFFIX ".lock"
+/*
+ * A TCP peer that takes nothing for so long is cut off, whether its machine has gone or its process
+ * has stopped: heartbeats do not notice the latter, since they queue behind what it does not take.
+ */
+#define DEAF_MS 60000
 #define LOCK_PATH_BYTES (sizeof((struct sockaddr_un *)0)->sun_path + sizeof LOCK_SUFFIX)
 
 /* The path of an ipc address that names a file, or NULL. */
@@ -116,7 +121,7 @@ static bool set_options(void *socket, const char *address, const struct endpoint
            set(socket, ZMQ_HANDSHAKE_IVL, 10000) && set(socket, ZMQ_HEARTBEAT_IVL, 10000) &&
            set(socket, ZMQ_HEARTBEAT_TIMEOUT, 30000) && set(socket, ZMQ_TCP_KEEPALIVE, 1) &&
            set(socket, ZMQ_TCP_KEEPALIVE_IDLE, 60) && set(socket, ZMQ_TCP_KEEPALIVE_INTVL, 10) &&
-           set(socket, ZMQ_TCP_KEEPALIVE_CNT, 6) &&
+           set(socket, ZMQ_TCP_KEEPALIVE_CNT, 6) && set(socket, ZMQ_TCP_MAXRT, DEAF_MS) &&
            set(socket, ZMQ_IPV6, strchr(address, '[') != NULL);
 }
 

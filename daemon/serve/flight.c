@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#define PEER_SHARE 8 /* a peer may have this part of the bytes that are still free */
+
 /* One frame under way. */
 struct passage {
     struct flight *flight;
@@ -24,6 +26,15 @@ void flight_unref(struct flight *flight)
 {
     if (flight && atomic_fetch_sub(&flight->references, 1) == 1)
         free(flight);
+}
+
+bool flight_fits(const struct flight *flight, size_t bytes, size_t most)
+{
+    size_t all = atomic_load(&flight->all->bytes), its = atomic_load(&flight->bytes);
+    size_t left = all < most ? most - all : 0;
+    if (its == 0)
+        return all == 0 || bytes <= left;
+    return bytes <= left && its + bytes <= left / PEER_SHARE;
 }
 
 /* ZeroMQ is done with the frame. Runs on an I/O thread, or where an unsent message is closed. */

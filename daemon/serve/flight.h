@@ -35,6 +35,13 @@ struct flight *flight_new(struct flights *all);
 /* NULL is accepted. */
 void flight_unref(struct flight *flight);
 
+/*
+ * May so many bytes more be under way to this peer, with `most` in all? A peer may have a share of
+ * what is still free: of those that read nothing each takes less than the one before, so that a
+ * dozen or two of them leave something for the others. What is larger than all goes alone.
+ */
+bool flight_fits(const struct flight *flight, size_t bytes, size_t most);
+
 typedef void flight_release(void *object);
 
 /*

@@ -59,21 +59,14 @@ static void answer(struct server *server, struct request *request, enum wire_sta
 
 /* ---- room ---- */
 
-/* May so many bytes more be under way, in total and to this peer? */
-static bool fits(const struct server *server, const struct flight *flight, size_t bytes)
-{
-    size_t limit = server->cache.limit_bytes;
-    size_t all = atomic_load(&server->flights.bytes), its = atomic_load(&flight->bytes);
-    return (all == 0 || all + bytes <= 2 * limit) && (its == 0 || its + bytes <= limit / 4);
-}
-
 static bool has_room(struct server *server, const struct flight *flight, size_t bytes)
 {
-    if (fits(server, flight, bytes))
+    size_t most = 2 * server->cache.limit_bytes;
+    if (flight_fits(flight, bytes, most))
         return true;
-    /* Something may land between the two looks; then either `fits` or the wake-up tells. */
+    /* Something may land between the two looks; then either the second or the wake-up tells. */
     atomic_store(&server->flights.awaited, true);
-    return fits(server, flight, bytes);
+    return flight_fits(flight, bytes, most);
 }
 
 static void stall(struct server *server, struct request *request)

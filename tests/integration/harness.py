@@ -20,7 +20,8 @@ DEADLINE_S = 120  # of any one program; far more than it needs, also under a san
 def program(name, build=None):
     """Path of a built program: in BALLAST_BUILD, or in the build directory given."""
     build = build or os.environ.get("BALLAST_BUILD", os.path.join(ROOT, "build", "release"))
-    for folder in ("daemon", "daemon/ctl", "client/examples", "client", "tests/bench", "."):
+    for folder in ("daemon", "daemon/ctl", "client/examples", "client", "tests/bench",
+                   "tests/fault", "."):
         path = os.path.join(build, folder, name)
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
@@ -121,13 +122,14 @@ def memory_allowance(kib):
 class Daemon:
     """A ballastd under test. Ends with SIGTERM, which must give exit status 0."""
 
-    def __init__(self, config_path, build=None, curve=None):
+    def __init__(self, config_path, build=None, curve=None, prefix=()):
+        """`prefix` is put before its command."""
         self.curve = curve  # keys of a trainer, where the daemon demands CURVE
         self.serve = settings(config_path)["serve"]
         self.endpoint = self.serve["endpoint"]
         self.errors = open(config_path + ".stderr", "w+b")
         self.process = subprocess.Popen(
-            [program("ballastd", build), "--config", config_path],
+            [*prefix, program("ballastd", build), "--config", config_path],
             stdout=subprocess.DEVNULL, stderr=self.errors,
             env={"ASAN_OPTIONS": "quarantine_size_mb=8", **os.environ})
         self._await()

@@ -228,6 +228,20 @@ def test_a_reload_adds_and_removes_keys(config, keys):
         assert refusals["denied_removed_key"] == 1 and refusals["denied_unknown_key"] >= 2
 
 
+def test_a_reload_that_ends_a_keys_time(config, keys):
+    """No new handshake; who is connected goes on, so that no run dies at midnight."""
+    with serving(config, keys) as daemon:
+        with ballast_wire.Connection(daemon.endpoint, curve=keys.curve("rank")) as old:
+            assert old.ask("Hello", rank={}, client="x")[0] == "HelloReply"
+            keys.lines["rank"] = keys.lines["rank"].replace(FAR, PAST)
+            keys.write()
+            reload(daemon, "list of clients read again")
+            code, _, err = fetch(daemon, *keys.options("rank"), timeout_ms=1000)
+            assert code == 77 and "not expired?" in err
+            assert old.ask("Hello", rank={}, client="x")[0] == "HelloReply"
+        await_refusals(daemon, "denied_expired")
+
+
 @pytest.mark.parametrize("text", ["", "# nobody\n", "key trainer name\n", None])
 def test_a_bad_new_list_leaves_the_old_one(config, keys, text):
     path = keys.place.path("clients")

@@ -23,6 +23,16 @@ def config(small_corpus):
                                  microbatches=MICROBATCHES, serve={"steps_ahead": 4})
 
 
+def test_too_few_descriptors_are_told(config, workplace):
+    path = workplace.write("job", config)
+    with harness.Daemon(path, prefix=["sh", "-c", 'ulimit -n 512; exec "$@"', "sh"]) as daemon:
+        line, = [line for line in daemon.stderr().splitlines() if "too few descriptors" in line]
+        assert "limit=512" in line and "serve.max_clients" in line
+    few = workplace.write("few", {**config, "serve": {"max_clients": 64}})
+    with harness.Daemon(few, prefix=["sh", "-c", 'ulimit -n 512; exec "$@"', "sh"]) as daemon:
+        assert "too few descriptors" not in daemon.stderr()
+
+
 def run_all(command):
     """Output of command(dp, cp rank) for every rank, all running at once."""
     processes = [subprocess.Popen(list(map(str, command(dp, cp))), stdout=subprocess.PIPE,

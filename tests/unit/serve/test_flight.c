@@ -36,6 +36,50 @@ Test(flight, counts_until_the_message_is_closed)
     cr_assert_eq(atomic_load(&flights.bytes), 0);
 }
 
+#define PEERS 16
+#define MOST 100000u
+#define FRAME 100u
+
+/* One after the other takes all it may and reads nothing: there is room for the next all the same.
+ */
+Test(flight, deaf_peers_leave_room_for_others)
+{
+    struct flights flights = { 0 };
+    struct flight *peers[PEERS];
+    static zmq_msg_t messages[MOST / FRAME];
+    size_t sent = 0;
+    char data[1] = { 0 };
+    for (int i = 0; i < PEERS; i++) {
+        size_t before = i ? atomic_load(&peers[i - 1]->bytes) : MOST;
+        peers[i] = flight_new(&flights);
+        while (flight_fits(peers[i], FRAME, MOST))
+            cr_assert(flight_message(&messages[sent++], peers[i], data, 1, FRAME, release, data));
+        cr_assert_geq(atomic_load(&peers[i]->bytes), FRAME);
+        cr_assert_leq(atomic_load(&peers[i]->bytes), before);
+    }
+    cr_assert_leq(atomic_load(&flights.bytes), MOST - MOST / 16);
+    while (sent)
+        zmq_msg_close(&messages[--sent]);
+    for (int i = 0; i < PEERS; i++)
+        flight_unref(peers[i]);
+}
+
+Test(flight, what_is_larger_than_all_goes_alone)
+{
+    struct flights flights = { 0 };
+    struct flight *one = flight_new(&flights), *other = flight_new(&flights);
+    zmq_msg_t message;
+    char data[1] = { 0 };
+    cr_assert(flight_fits(one, 2 * MOST, MOST));
+    cr_assert(flight_message(&message, one, data, 1, 2 * MOST, release, data));
+    cr_assert_not(flight_fits(one, 1, MOST));
+    cr_assert_not(flight_fits(other, 1, MOST));
+    zmq_msg_close(&message);
+    cr_assert(flight_fits(other, 2 * MOST, MOST));
+    flight_unref(one);
+    flight_unref(other);
+}
+
 Test(flight, wakes_those_who_wait_for_a_landing_once)
 {
     uv_loop_t loop;
