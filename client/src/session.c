@@ -192,8 +192,10 @@ static bool left_at_the_door(ballast_client *client, const struct link_news *new
     } else if (news->failed) {
         why = curve ? "the handshake failed: is server_key that of this daemon?"
                     : "it closes the connection at once; if it demands CURVE, give keys";
-        /* Once may be a daemon that goes; again and again is one that will not have us. */
-        status = client->session.rounds ? BALLAST_DENIED : BALLAST_TIMEOUT;
+        /* Once may be a daemon that goes; again and again is one that will not have us. Whoever has
+         * been served has the right keys: then it is the network. */
+        if (!client->session.rounds || client->facts_known)
+            status = BALLAST_TIMEOUT;
     } else {
         return false;
     }

@@ -1,7 +1,12 @@
 /* Several endpoints: dead, silent, draining, restarted, of another job. */
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "client_helper.h"
 
@@ -149,6 +154,54 @@ Test(client_failover, the_only_daemon_restarts)
     cr_assert_not_null(daemon);
     expect_rest(client, &job, 0, 1);
     cr_assert_eq(fake_hellos(daemon), 1);
+    ballast_close(client);
+    fake_stop(daemon);
+}
+
+/* What stands on the way takes connections and closes them, as if it would not have our keys. */
+static void *close_all(void *argument)
+{
+    int listener = *(int *)argument, connection;
+    while ((connection = accept(listener, NULL, NULL)) >= 0)
+        close(connection);
+    return NULL;
+}
+
+Test(client_failover, a_door_that_closes_behind_who_was_served_is_no_denial)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *daemon = start(&job);
+    char endpoint[256];
+    snprintf(endpoint, sizeof endpoint, "%s", fake_endpoint(daemon));
+    ballast_options options = options_for(daemon, NULL);
+    options.retry_ms = SHORT_RETRY_MS;
+    ballast_client *client = open_with(&options);
+    expect_next(client, &job, 0, 0);
+    fake_stop(daemon);
+
+    int listener = socket(AF_INET, SOCK_STREAM, 0), one = 1;
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_port = htons((uint16_t)atoi(strrchr(endpoint, ':') + 1)),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    pthread_t thread;
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    cr_assert_eq(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+    cr_assert_eq(listen(listener, 16), 0);
+    cr_assert_eq(pthread_create(&thread, NULL, close_all, &listener), 0);
+    ballast_batch *batch = NULL;
+    ballast_status status;
+    while ((status = ballast_next(client, 500, &batch)) == BALLAST_OK)
+        ballast_batch_free(batch); /* what had come before */
+    cr_assert_eq(status, BALLAST_TIMEOUT, "%s", ballast_message(client));
+    cr_assert(strstr(ballast_message(client), "closes the connection"), "%s",
+              ballast_message(client));
+    shutdown(listener, SHUT_RDWR);
+    pthread_join(thread, NULL);
+    close(listener);
+
+    daemon = fake_start(&job, endpoint);
+    cr_assert_not_null(daemon);
+    ballast_batch_free(take(client, 5, 0));
     ballast_close(client);
     fake_stop(daemon);
 }
