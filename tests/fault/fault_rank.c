@@ -168,6 +168,7 @@ int main(int argc, char **argv)
     rank.options.dp_rank = (uint32_t)number(argv[2]);
     rank.options.cp_rank = (uint32_t)number(argv[3]);
     rank.options.retry_ms = (uint32_t)number(argv[7]);
+    rank.options.end_step = rank.steps;
     open_rank(&rank);
     if (rank.options.first_step < rank.steps)
         ask_job(&rank);

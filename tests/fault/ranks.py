@@ -17,6 +17,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "tests", "integration"))
 import harness  # noqa: E402
 
+# Of every program that a run starts: what the file says of libzmq.
+os.environ["LSAN_OPTIONS"] = ("print_suppressions=0:suppressions="
+                              + os.path.join(ROOT, "tests", "support", "lsan.supp"))
 DP, CP, MICROBATCHES = 4, 2, 2
 RANKS = [(dp, cp) for dp in range(DP) for cp in range(CP)]
 TIMEOUT_MS, RETRY_MS = 2000, 0  # of a call; of the client, its default
