@@ -30,6 +30,9 @@ struct source_spec {
     uint32_t epochs; /* 0 repeats for ever */
 };
 
+/* The integer that stands for a weight wherever sources are blended. */
+uint64_t source_integer_weight(double weight);
+
 struct shard; /* one token shard; defined by corpus/shard.h, for the formats only */
 
 /* One open source. Fields are read-only facts. */

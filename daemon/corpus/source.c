@@ -36,6 +36,11 @@ int source_check_spec(const struct source_spec *spec, struct error *err)
     return 0;
 }
 
+uint64_t source_integer_weight(double weight)
+{
+    return (uint64_t)llround(weight * WEIGHT_ONE);
+}
+
 static int open_shards(struct source *source, const struct source_spec *spec,
                        const struct shard_paths *paths, struct open_progress *progress,
                        struct error *err)
@@ -65,7 +70,7 @@ int source_open(struct source *source, const struct source_spec *spec,
                 const struct shard_paths *paths, struct open_progress *progress, struct error *err)
 {
     source->format = spec->format;
-    source->weight = (uint64_t)llround(spec->weight * WEIGHT_ONE);
+    source->weight = source_integer_weight(spec->weight);
     source->epochs = spec->epochs;
     source->name = strdup(spec->name);
     source->shards = calloc(paths->count, sizeof *source->shards);

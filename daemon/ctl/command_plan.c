@@ -10,6 +10,7 @@
 #include "plan/plan.h"
 #include "plan/plan_json.h"
 #include "simulate/tally.h"
+#include "state/job_open.h"
 
 #define DEFAULT_STEPS 10
 
@@ -17,12 +18,23 @@
 struct planning {
     struct config *config;
     struct corpus *corpus;
-    struct planner *planner;
+    struct open_job job;
     struct step_plan plan;
     struct progress progress;
     uint64_t first, last; /* steps to print, both included */
     bool json, summary;
 };
+
+/* The directory is there already, or it has no ledger to give. */
+static int open_job(struct planning *planning, const char *state, struct error *err)
+{
+    struct state_directory directory = STATE_DIRECTORY_CLOSED(state);
+    int code = state ? state_directory_open_existing(&directory, err) : 0;
+    if (!code)
+        code = job_open(planning->config, planning->corpus, &directory, &planning->job, err);
+    state_directory_close(&directory);
+    return code;
+}
 
 static int planning_open(struct planning *planning, const struct arguments *arguments,
                          struct error *err)
@@ -36,13 +48,13 @@ static int planning_open(struct planning *planning, const struct arguments *argu
                        &planning->progress, &planning->corpus, err);
     if (code)
         return code;
-    return planner_new(config, planning->corpus, &planning->planner, err);
+    return open_job(planning, argument_text(arguments, OPTION_STATE, NULL), err);
 }
 
 static void planning_close(struct planning *planning)
 {
     step_plan_fini(&planning->plan);
-    planner_free(planning->planner);
+    job_close(&planning->job);
     corpus_close(planning->corpus);
     config_free(planning->config);
 }
@@ -50,7 +62,8 @@ static void planning_close(struct planning *planning)
 static int print_json(const struct planning *planning, struct output *out, struct error *err)
 {
     char *text = NULL;
-    int code = step_plan_json(&planning->plan, planning->config, &text, err);
+    const struct config *config = history_config(planning->job.history, planning->plan.step);
+    int code = step_plan_json(&planning->plan, config, &text, err);
     if (code)
         return code;
     output_print(out, "%s\n", text);
@@ -87,8 +100,8 @@ static int print_step(struct planning *planning, struct plan_report *report, str
 static int plan_steps(struct planning *planning, struct plan_report *report, struct output *out,
                       struct error *err)
 {
-    while (planner_next_step(planning->planner) <= planning->last) {
-        switch (planner_step(planning->planner, &planning->plan, err)) {
+    while (planner_next_step(planning->job.planner) <= planning->last) {
+        switch (planner_step(planning->job.planner, &planning->plan, err)) {
         case PLANNER_ERROR:
             return err->code;
         case PLANNER_END:
@@ -125,8 +138,8 @@ static int plan_and_report(struct planning *planning, struct output *out, struct
     if (!code && !report.tally.steps)
         code = error_set(err, EX_USAGE,
                          "the data ends before step %" PRIu64 ": the job has %" PRIu64 " steps",
-                         planning->first, planner_next_step(planning->planner));
-    plan_report_policy(&report, planning->planner);
+                         planning->first, planner_next_step(planning->job.planner));
+    plan_report_policy(&report, planning->job.planner);
     if (!code)
         code = print_summary(planning, &report, out, err);
     plan_report_fini(&report);

@@ -2,8 +2,8 @@
  * The plan of a step: who gets which pieces and chunks, and the digest that identifies it
  * (DESIGN sections 2 and 3). The planner joins stream, packing and CP sharding.
  *
- * Pure: a function of (configuration, corpus, step). One thread at a time per planner; a finished
- * step_plan that nobody writes to may be read from any thread.
+ * Pure: a function of (configuration, corpus, ledger, step). One thread at a time per planner; a
+ * finished step_plan that nobody writes to may be read from any thread.
  */
 #ifndef BALLAST_PLAN_PLAN_H
 #define BALLAST_PLAN_PLAN_H
@@ -20,6 +20,7 @@
 #include "cp/cp.h"
 #include "pack/pack.h"
 #include "plan/auto_thresholds.h"
+#include "plan/history.h"
 #include "stream/stream.h"
 
 struct plan_microbatch {
@@ -74,11 +75,16 @@ static inline const struct cp_rank *step_plan_rank(const struct step_plan *plan,
 struct planner; /* opaque */
 
 /*
- * A planner before step 0. `config` and `corpus` must outlive it. EX_CONFIG, EX_DATAERR or
- * EX_OSERR as the parts say; *ret_planner is untouched on failure.
+ * A planner before step 0, of a job without a ledger. `config` and `corpus` must outlive it.
+ * EX_CONFIG, EX_DATAERR or EX_OSERR as the parts say; *ret_planner is untouched on failure.
  */
 int planner_new(const struct config *config, const struct corpus *corpus,
                 struct planner **ret_planner, struct error *err);
+
+/* The same, of a job with one. `history` and `corpus` must outlive it. EX_DATAERR also when the
+ * ledger is of another job. */
+int planner_open(const struct history *history, const struct corpus *corpus,
+                 struct planner **ret_planner, struct error *err);
 void planner_free(struct planner *planner);
 
 enum planner_result { PLANNER_STEP, PLANNER_END, PLANNER_ERROR };
@@ -93,11 +99,20 @@ enum planner_result planner_step(struct planner *planner, struct step_plan *plan
 /* The step that planner_step would plan now. */
 uint64_t planner_next_step(const struct planner *planner);
 
-/* How `outlier_thresholds: auto` was decided; NULL where it was not asked for, or has no effect. */
+const struct history *planner_history(const struct planner *planner);
+
+/* How `outlier_thresholds: auto` was decided at step 0; NULL where it was not asked for, or has no
+ * effect. */
 const struct auto_thresholds *planner_auto_thresholds(const struct planner *planner);
 
 /* fingerprint(configuration, corpus): digest(step -1), the start of the chain. */
 struct digest planner_job_digest(const struct planner *planner);
+
+/*
+ * E(0), E(1), ...: the job digest, and what each entry of the ledger makes of the one before; as
+ * many as there are entries and one more. Valid as long as the planner.
+ */
+const struct digest *planner_digests(const struct planner *planner);
 
 /*
  * What the job digest is made of, as text of one line a fact: "seed=1", "source web weight=1 ...",
@@ -110,11 +125,23 @@ const struct source_cursor *planner_cursors(const struct planner *planner);
 /* The policy, and its state, for reports on what waits where. */
 const struct pack_policy *planner_policy(const struct planner *planner, const void **ret_state);
 
+/* Pieces taken over from a former epoch that the packer has not been offered yet. */
+const struct piece *planner_backlog(const struct planner *planner, size_t *ret_count);
+
+/* Hears, from within planner_step, of every step whose data the ledger leaves out at `step`. */
+typedef void planner_left_out(void *context, uint64_t step, const struct packing *packing);
+
+/* NULL, the default, for nobody. */
+void planner_watch_left_out(struct planner *planner, planner_left_out *watcher, void *context);
+
 /* Hears, from within planner_step, when the policy begins to pack a step and when it is done. */
 typedef void planner_watcher(void *context, bool begins);
 
 /* For those who measure packing; NULL, the default, for nobody. */
 void planner_watch(struct planner *planner, planner_watcher *watcher, void *context);
+
+#define PLANNER_BACKLOG UINT32_MAX /* place of a waiting piece of planner_backlog; they are last   \
+                                    */
 
 /* The planner's whole state between two steps. Zero-initialise, reuse, planner_state_fini. */
 struct planner_state {
@@ -134,7 +161,8 @@ void planner_state_fini(struct planner_state *state);
 /* Copies the state out; EX_OSERR when out of memory. */
 int planner_save(const struct planner *planner, struct planner_state *state, struct error *err);
 
-/* Continues from a state saved by a planner of the same configuration and corpus. */
+/* Continues from a state saved by a planner of the same configuration and corpus, whose ledger had
+ * the same entries for steps before state->next_step. */
 int planner_restore(struct planner *planner, const struct planner_state *state, struct error *err);
 
 #endif

@@ -1,154 +1,120 @@
+/* The planner: a row of epochs, and the entries of the ledger between and within them. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
-#include "plan/assemble.h"
-#include "plan/foresight.h"
-#include "plan/job_text.h"
+#include "plan/epoch.h"
 #include "plan/plan.h"
 
-/* Part of the job digest: raise it when the same inputs begin to give other plans. */
-#define PLAN_GENERATION "ballast plan 1"
-
 struct planner {
-    const struct config *config;
-    const struct corpus *corpus;
-    struct pack_shape shape;
-    struct stream *stream;
-    struct foresight foresight;          /* open when the policy asks for it */
-    struct pack_options packing_options; /* the configuration's, `auto` being decided */
-    struct auto_thresholds *thresholds;  /* NULL: given */
-    const struct pack_policy *policy;
-    void *packer;
-
-    uint64_t next_step;
-    struct digest job, digest; /* of the job; of step next_step - 1 */
-    char *job_text;
-    bool ended;    /* the stream is at its end: packing drains */
-    bool finished; /* so is the packing */
-    uint64_t dropped_pieces, dropped_tokens;
-
-    planner_watcher *watcher;
-    void *watcher_context;
-
-    struct packing packing; /* working memory */
-    struct cp_shards shards;
-    struct waiting_piece *waiting;
-    size_t waiting_capacity;
+    const struct history *history;
+    struct history *own; /* NULL: the history is the caller's */
+    struct epoch **epochs;
+    size_t at;              /* the epoch at work */
+    size_t applied;         /* entries of the ledger behind it */
+    struct digest *digests; /* E(i): of the job with its first i entries, one more than there are */
+    planner_left_out *left_out;
+    void *left_out_context;
+    struct planner_state state; /* on its way from one epoch to the next */
 };
 
-/* Thresholds that were chosen stand in the digest as if they had been given. */
-static int job_digest(struct planner *planner, const struct corpus *corpus, struct error *err)
+static struct epoch *now(const struct planner *planner)
 {
-    struct config config = *planner->config;
-    config.packing = planner->packing_options;
-    char *text;
-    int status = config_plan_text(&config, &text, err);
-    if (status)
-        return status;
-    struct digest digest =
-        digest_chain((struct digest){ 0 }, PLAN_GENERATION, sizeof PLAN_GENERATION - 1);
-    digest = digest_chain(digest, text, strlen(text));
-    planner->job = digest_chain(digest, corpus->fingerprint.bytes, DIGEST_BYTES);
-    status = job_text_new(PLAN_GENERATION, text, corpus, &planner->job_text, err);
-    free(text);
+    return planner->epochs[planner->at];
+}
+
+/* ---- opening ---- */
+
+/* What of an entry enters the chains of digests: the text is the caller's to free. */
+static int entry_text(const struct planner *planner, size_t index, size_t epoch, char **ret_text,
+                      size_t *ret_bytes, struct error *err)
+{
+    const struct ledger_entry *entry = &planner->history->ledger.entries[index];
+    FILE *file = open_memstream(ret_text, ret_bytes);
+    if (!file)
+        return error_memory(err, "reading the ledger");
+    if (entry->kind == LEDGER_SKIP)
+        fprintf(file, "skip %llu %llu\n", (unsigned long long)entry->step,
+                (unsigned long long)entry->last_step);
+    else
+        fprintf(file, "reshape %llu\n%s", (unsigned long long)entry->step,
+                epoch_job_text(planner->epochs[epoch]));
+    if (fclose(file) == 0)
+        return 0;
+    free(*ret_text);
+    return error_memory(err, "reading the ledger");
+}
+
+/* The epoch that holds once `entries` entries are applied. */
+static size_t epoch_after(const struct history *history, size_t entries)
+{
+    size_t index = history->count - 1;
+    while (index > 0 && history->epochs[index].entries > entries)
+        index--;
+    return index;
+}
+
+static int open_epochs(struct planner *planner, const struct corpus *corpus, struct error *err)
+{
+    const struct history *history = planner->history;
+    int status = 0;
+    for (size_t i = 0; i < history->count && !status; i++) {
+        status = epoch_new(history->epochs[i].config, corpus, &planner->epochs[i], err);
+        if (status && i > 0 && err)
+            error_prefix(err, "from step %llu on",
+                         (unsigned long long)history->epochs[i].from_step);
+    }
     return status;
 }
 
-static int init_shape(struct planner *planner, struct error *err)
+static int chain_digests(struct planner *planner, struct error *err)
 {
-    const struct config *config = planner->config;
-    planner->shape = (struct pack_shape){ .microbatches = config_step_microbatches(config),
-                                          .window = config->context_window,
-                                          .max_tokens = config->max_sequence_length,
-                                          .replicas = config->parallel.dp,
-                                          .stages = config->parallel.pp };
-    int status = cost_model_init(&planner->shape.cost, &config->cost, err);
-    if (status)
-        return status;
-    if (!cost_fits(&planner->shape.cost, config->context_window, config->max_sequence_length))
-        return error_set(err, EX_CONFIG,
-                         "cost: the workload of a micro-batch of %u tokens overflows 63 bits: "
-                         "check the cost figures, or use a smaller context_window",
-                         config->max_sequence_length);
+    const struct job_ledger *ledger = &planner->history->ledger;
+    planner->digests[0] = epoch_job_digest(planner->epochs[0]);
+    for (size_t i = 0; i < ledger->count; i++) {
+        char *text;
+        size_t bytes;
+        int status =
+            entry_text(planner, i, epoch_after(planner->history, i + 1), &text, &bytes, err);
+        if (status)
+            return status;
+        planner->digests[i + 1] = digest_chain(planner->digests[i], text, bytes);
+        free(text);
+    }
     return 0;
 }
 
-static int open_packer(struct planner *planner, struct error *err)
+/* A ledger is of one job: the same configuration at step 0, and the same corpus. */
+static int check_job(const struct planner *planner, struct error *err)
 {
-    const struct pack_options *options = &planner->packing_options;
-    planner->policy = pack_policy_find(options->policy);
-    if (!planner->policy)
-        return error_set(err, EX_CONFIG, "packing.policy: there is no policy %s", options->policy);
-    return planner->policy->open(&planner->shape, options, &planner->packer, err);
-}
-
-static int decide_thresholds(struct planner *planner, const struct corpus *corpus,
-                             const struct stream_options *stream, struct error *err)
-{
-    struct pack_options *options = &planner->packing_options;
-    *options = planner->config->packing;
-    if (!options->auto_thresholds || strcmp(options->policy, "wlb") != 0)
+    const struct job_ledger *ledger = &planner->history->ledger;
+    char of_ledger[DIGEST_TEXT_BYTES], here[DIGEST_TEXT_BYTES];
+    if (ledger->count == 0 || digest_equal(ledger->job, planner->digests[0]))
         return 0;
-    int status =
-        auto_thresholds_choose(corpus, stream, &planner->shape, options, &planner->thresholds, err);
-    if (status)
-        return status;
-    options->outlier_thresholds = planner->thresholds->trials[0].thresholds;
-    options->outlier_threshold_count = planner->thresholds->trials[0].count;
-    return 0;
-}
-
-/* What was planned from an index that has changed is no plan. */
-static int check_corpus(const struct planner *planner, struct error *err)
-{
-    int status = corpus_check(planner->corpus, err);
-    if (status)
-        return status;
-    const struct source *changed = planner->stream ? stream_changed(planner->stream) : NULL;
-    if (!changed && planner->foresight.scout)
-        changed = stream_changed(planner->foresight.scout);
-    if (!changed)
-        return 0;
-    return error_set(err, EX_IOERR,
-                     "source %s: an index of its shards has been overwritten since it was opened: "
-                     "put the shard back and start again; replace shards by rename, never in place",
-                     changed->name);
+    return error_set(err, EX_DATAERR,
+                     "the ledger is of the job %s, and this is %s: configuration or corpus differ",
+                     digest_text(ledger->job, of_ledger), digest_text(planner->digests[0], here));
 }
 
 static int init(struct planner *planner, const struct corpus *corpus, struct error *err)
 {
-    const struct config *config = planner->config;
-    struct stream_options options = { .seed = config->seed,
-                                      .context_window = config->context_window,
-                                      .long_documents = config->long_documents };
-    int status = init_shape(planner, err);
-    if (status == 0)
-        status = decide_thresholds(planner, corpus, &options, err);
-    if (status == 0)
-        status = job_digest(planner, corpus, err);
-    if (status == 0)
-        status = stream_new(corpus, &options, &planner->stream, err);
-    if (status == 0)
-        status = open_packer(planner, err);
-    if (status == 0 && planner->policy->foresight)
-        status = foresight_open(&planner->foresight, corpus, &options, err);
-    if (status == 0 || status == EX_DATAERR) {
-        int changed = check_corpus(planner, err); /* the better reason, where there are two */
-        status = changed ? changed : status;
-    }
-    planner->digest = planner->job;
-    return status;
+    planner->epochs = calloc(planner->history->count, sizeof(struct epoch *));
+    planner->digests = calloc(planner->history->ledger.count + 1, sizeof *planner->digests);
+    if (!planner->epochs || !planner->digests)
+        return error_memory(err, "opening the planner");
+    int status = open_epochs(planner, corpus, err);
+    if (!status)
+        status = chain_digests(planner, err);
+    return status ? status : check_job(planner, err);
 }
 
-int planner_new(const struct config *config, const struct corpus *corpus,
-                struct planner **ret_planner, struct error *err)
+int planner_open(const struct history *history, const struct corpus *corpus,
+                 struct planner **ret_planner, struct error *err)
 {
     struct planner *planner = calloc(1, sizeof *planner);
     if (!planner)
         return error_memory(err, "opening the planner");
-    planner->config = config;
-    planner->corpus = corpus;
+    planner->history = history;
     int status = init(planner, corpus, err);
     if (status) {
         planner_free(planner);
@@ -158,165 +124,150 @@ int planner_new(const struct config *config, const struct corpus *corpus,
     return 0;
 }
 
+int planner_new(const struct config *config, const struct corpus *corpus,
+                struct planner **ret_planner, struct error *err)
+{
+    struct history *history;
+    int status = history_new(config, NULL, &history, err);
+    if (status)
+        return status;
+    status = planner_open(history, corpus, ret_planner, err);
+    if (status)
+        history_free(history);
+    else
+        (*ret_planner)->own = history;
+    return status;
+}
+
 void planner_free(struct planner *planner)
 {
     if (!planner)
         return;
-    if (planner->packer)
-        planner->policy->close(planner->packer);
-    auto_thresholds_free(planner->thresholds);
-    stream_free(planner->stream);
-    foresight_close(&planner->foresight);
-    packing_fini(&planner->packing);
-    cp_shards_fini(&planner->shards);
-    free(planner->waiting);
-    free(planner->job_text);
+    for (size_t i = 0; planner->epochs && i < planner->history->count; i++)
+        epoch_free(planner->epochs[i]);
+    free(planner->epochs);
+    free(planner->digests);
+    planner_state_fini(&planner->state);
+    history_free(planner->own);
     free(planner);
 }
 
-/* Feeds the packer until it has what it wants, or the stream ends. */
-static int take_in(struct planner *planner, struct error *err)
+/* ---- entries of the ledger ---- */
+
+static int change_epoch(struct planner *planner, struct error *err)
 {
-    struct piece piece;
-    while (!planner->ended && planner->policy->wants(planner->packer)) {
-        if (!stream_next(planner->stream, &piece)) {
-            planner->ended = true;
+    const struct config *former = planner->history->epochs[planner->at].config;
+    int status = epoch_save(now(planner), &planner->state, err);
+    if (status)
+        return status;
+    planner->at++;
+    return epoch_take_over(now(planner), &planner->state, former, err);
+}
+
+/* The data may end on the way: the step itself then finds that out. */
+static int leave_out(struct planner *planner, const struct ledger_entry *entry, struct error *err)
+{
+    for (uint64_t step = entry->step; step <= entry->last_step; step++) {
+        enum planner_result result = epoch_leave_out(now(planner), err);
+        if (result == PLANNER_ERROR)
+            return err ? err->code : EX_SOFTWARE;
+        if (result == PLANNER_END)
             break;
-        }
-        if (planner->foresight.scout)
-            foresight_pass(&planner->foresight);
-        piece.arrived = planner->next_step;
-        int status = planner->policy->offer(planner->packer, &piece, err);
-        if (status)
-            return status;
+        if (planner->left_out)
+            planner->left_out(planner->left_out_context, entry->step, epoch_left_out(now(planner)));
     }
-    return 0;
+    return epoch_go_back(now(planner), entry->step, err);
 }
 
-void planner_watch(struct planner *planner, planner_watcher *watcher, void *context)
+static int apply(struct planner *planner, struct error *err)
 {
-    planner->watcher = watcher;
-    planner->watcher_context = context;
-}
-
-/* Tells the packer the lengths that follow, where it wants to know them. */
-static int tell_ahead(struct planner *planner, struct error *err)
-{
-    if (!planner->foresight.scout)
-        return 0;
-    const struct pack_policy *policy = planner->policy;
-    int status = foresight_reach(&planner->foresight, policy->foresight(planner->packer), err);
+    const struct ledger_entry *entry = &planner->history->ledger.entries[planner->applied];
+    char *text;
+    size_t bytes;
+    int status =
+        entry->kind == LEDGER_SKIP ? leave_out(planner, entry, err) : change_epoch(planner, err);
+    if (!status)
+        status = entry_text(planner, planner->applied, planner->at, &text, &bytes, err);
     if (status)
         return status;
-    return policy->foresee(planner->packer, planner->next_step,
-                           foresight_lengths(&planner->foresight), planner->foresight.count, err);
-}
-
-static int pack_step(struct planner *planner, struct error *err)
-{
-    if (planner->watcher)
-        planner->watcher(planner->watcher_context, true);
-    int status = tell_ahead(planner, err);
-    if (status == 0)
-        status = planner->policy->pack(planner->packer, planner->ended, &planner->packing, err);
-    if (planner->watcher)
-        planner->watcher(planner->watcher_context, false);
-    return status;
-}
-
-/* Reads what waits into planner->waiting. */
-static int list_waiting(struct planner *planner, size_t *ret_count, struct error *err)
-{
-    size_t count = planner->policy->waiting(planner->packer, NULL, 0);
-    if (!grow(planner->waiting, &planner->waiting_capacity, count))
-        return error_memory(err, "planning");
-    *ret_count = planner->policy->waiting(planner->packer, planner->waiting, count);
+    epoch_chain(now(planner), text, bytes);
+    free(text);
+    planner->applied++;
     return 0;
-}
-
-static int sum_waiting(struct planner *planner, struct plan_waiting *ret_waiting, struct error *err)
-{
-    size_t count = 0;
-    int status = list_waiting(planner, &count, err);
-    if (status)
-        return status;
-    struct plan_waiting sum = { .pieces = count, .oldest = planner->next_step + 1 };
-    for (size_t i = 0; i < count; i++) {
-        const struct piece *piece = &planner->waiting[i].piece;
-        sum.tokens += piece->length;
-        if (piece->arrived < sum.oldest)
-            sum.oldest = piece->arrived;
-    }
-    *ret_waiting = sum;
-    return 0;
-}
-
-/* Is this the last step, and short of a full global batch? */
-static bool short_last_step(const struct planner *planner, const struct plan_waiting *waiting)
-{
-    uint64_t full = (uint64_t)planner->shape.microbatches * planner->shape.window;
-    return planner->ended && waiting->pieces == 0 && planner->packing.tokens < full;
-}
-
-static enum planner_result finish(struct planner *planner)
-{
-    planner->finished = true;
-    planner->dropped_pieces += planner->packing.piece_count;
-    planner->dropped_tokens += planner->packing.tokens;
-    return PLANNER_END;
 }
 
 enum planner_result planner_step(struct planner *planner, struct step_plan *plan, struct error *err)
 {
-    if (planner->finished)
+    const struct job_ledger *ledger = &planner->history->ledger;
+    if (epoch_finished(now(planner)))
         return PLANNER_END;
-    struct plan_waiting waiting;
-    if (take_in(planner, err) || pack_step(planner, err) || check_corpus(planner, err) ||
-        sum_waiting(planner, &waiting, err))
-        return PLANNER_ERROR;
-    if (short_last_step(planner, &waiting) &&
-        (planner->packing.piece_count == 0 || planner->config->last_step == LAST_STEP_DROP))
-        return finish(planner);
-
-    if (assemble_plan(planner->next_step, &planner->packing, planner->shape.microbatches,
-                      &planner->config->sharding, planner->digest, &planner->shards, plan, err))
-        return PLANNER_ERROR;
-    plan->waiting = waiting;
-    planner->digest = plan->digest;
-    planner->next_step++;
-    return PLANNER_STEP;
+    while (planner->applied < ledger->count &&
+           ledger->entries[planner->applied].step == planner_next_step(planner))
+        if (apply(planner, err))
+            return PLANNER_ERROR;
+    return epoch_step(now(planner), plan, err);
 }
+
+void planner_watch_left_out(struct planner *planner, planner_left_out *watcher, void *context)
+{
+    planner->left_out = watcher;
+    planner->left_out_context = context;
+}
+
+/* ---- facts ---- */
 
 uint64_t planner_next_step(const struct planner *planner)
 {
-    return planner->next_step;
+    return epoch_next_step(now(planner));
+}
+
+const struct history *planner_history(const struct planner *planner)
+{
+    return planner->history;
+}
+
+const struct digest *planner_digests(const struct planner *planner)
+{
+    return planner->digests;
 }
 
 const struct auto_thresholds *planner_auto_thresholds(const struct planner *planner)
 {
-    return planner->thresholds;
+    return epoch_auto_thresholds(planner->epochs[0]);
 }
 
 struct digest planner_job_digest(const struct planner *planner)
 {
-    return planner->job;
+    return planner->digests[0];
 }
 
 const char *planner_job_text(const struct planner *planner)
 {
-    return planner->job_text;
+    return epoch_job_text(planner->epochs[0]);
 }
 
 const struct source_cursor *planner_cursors(const struct planner *planner)
 {
-    return stream_cursors(planner->stream);
+    return epoch_cursors(now(planner));
 }
 
 const struct pack_policy *planner_policy(const struct planner *planner, const void **ret_state)
 {
-    *ret_state = planner->packer;
-    return planner->policy;
+    return epoch_policy(now(planner), ret_state);
 }
+
+const struct piece *planner_backlog(const struct planner *planner, size_t *ret_count)
+{
+    return epoch_backlog(now(planner), ret_count);
+}
+
+void planner_watch(struct planner *planner, planner_watcher *watcher, void *context)
+{
+    for (size_t i = 0; i < planner->history->count; i++)
+        epoch_watch(planner->epochs[i], watcher, context);
+}
+
+/* ---- states ---- */
 
 void planner_state_fini(struct planner_state *state)
 {
@@ -327,42 +278,14 @@ void planner_state_fini(struct planner_state *state)
 
 int planner_save(const struct planner *planner, struct planner_state *state, struct error *err)
 {
-    size_t cursors = planner->config->source_count;
-    size_t waiting = planner->policy->waiting(planner->packer, NULL, 0);
-    if (!grow(state->cursors, &state->cursor_capacity, cursors) ||
-        !grow(state->waiting, &state->waiting_capacity, waiting))
-        return error_memory(err, "saving the planner's state");
-    memcpy(state->cursors, stream_cursors(planner->stream), cursors * sizeof *state->cursors);
-    state->cursor_count = cursors;
-    state->waiting_count = planner->policy->waiting(planner->packer, state->waiting, waiting);
-    state->next_step = planner->next_step;
-    state->digest = planner->digest;
-    state->ended = planner->ended;
-    state->finished = planner->finished;
-    state->dropped_pieces = planner->dropped_pieces;
-    state->dropped_tokens = planner->dropped_tokens;
-    return 0;
+    return epoch_save(now(planner), state, err);
 }
 
+/* Entries of the state's own step are still to come. */
 int planner_restore(struct planner *planner, const struct planner_state *state, struct error *err)
 {
-    if (state->cursor_count != planner->config->source_count)
-        return error_set(err, EX_DATAERR,
-                         "planner state: holds %zu sources, the configuration %u: the state "
-                         "belongs to another configuration",
-                         state->cursor_count, planner->config->source_count);
-    int status =
-        planner->policy->restore(planner->packer, state->waiting, state->waiting_count, err);
-    if (status)
-        return status;
-    stream_seek(planner->stream, state->cursors);
-    if (planner->foresight.scout)
-        foresight_seek(&planner->foresight, state->cursors);
-    planner->next_step = state->next_step;
-    planner->digest = state->digest;
-    planner->ended = state->ended;
-    planner->finished = state->finished;
-    planner->dropped_pieces = state->dropped_pieces;
-    planner->dropped_tokens = state->dropped_tokens;
-    return 0;
+    size_t applied = job_ledger_before(&planner->history->ledger, state->next_step);
+    planner->applied = applied;
+    planner->at = epoch_after(planner->history, applied);
+    return epoch_restore(now(planner), state, err);
 }

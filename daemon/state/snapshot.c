@@ -21,7 +21,7 @@ struct head {
 };
 
 _Static_assert(sizeof(struct head) == 88, "struct head is written as it lies");
-_Static_assert(sizeof(struct source_cursor) == 64, "struct source_cursor is written as it lies");
+_Static_assert(sizeof(struct source_cursor) == 72, "struct source_cursor is written as it lies");
 _Static_assert(sizeof(struct waiting_piece) == 40, "struct waiting_piece is written as it lies");
 
 static const char magic[8] = { 'B', 'L', 'S', 'T', 'S', 'N', 'A', 'P' };

@@ -1,11 +1,11 @@
 /*
  * A snapshot: a struct planner_state as the bytes of a file (DESIGN section 3).
  *
- * Little-endian, version 1; every integer is 64 bits wide unless it says otherwise:
+ * Little-endian, version 2; every integer is 64 bits wide unless it says otherwise:
  *     8 bytes "BLSTSNAP" | version (32 bits) | flags (32 bits) | job digest (16 bytes)
  *     next step | digest of the step before (16 bytes) | dropped pieces | dropped tokens
  *     cursors | waiting pieces
- *     of each cursor the eight fields of struct source_cursor
+ *     of each cursor the nine fields of struct source_cursor
  *     of each waiting piece struct waiting_piece as it lies (40 bytes)
  *     XXH3-128 of all that (16 bytes)
  * Pure: no I/O.
@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "plan/plan.h"
 
-#define SNAPSHOT_VERSION 1u
+#define SNAPSHOT_VERSION 2u
 #define SNAPSHOT_MOST_BYTES ((size_t)256 << 20) /* larger ones are refused unread */
 
 /* The bytes are the caller's to free; EX_OSERR when out of memory. */

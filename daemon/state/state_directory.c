@@ -21,6 +21,7 @@
 #define STEP_DIGITS ((size_t)20)
 #define SNAPSHOT_SUFFIX ".snapshot"
 #define JOB_SUFFIX ".job"
+#define LEDGER_SUFFIX ".ledger"
 #define MOST_ENTRIES 65536u
 
 /* ---- names ---- */
@@ -33,11 +34,16 @@ static const char *snapshot_name(const struct state_entry *entry, char name[NAME
     return name;
 }
 
-static const char *job_name(struct digest job, char name[NAME_BYTES])
+static const char *name_with(struct digest job, const char *suffix, char name[NAME_BYTES])
 {
     char text[DIGEST_TEXT_BYTES];
-    snprintf(name, NAME_BYTES, "%s" JOB_SUFFIX, digest_text(job, text));
+    snprintf(name, NAME_BYTES, "%s%s", digest_text(job, text), suffix);
     return name;
+}
+
+static const char *job_name(struct digest job, char name[NAME_BYTES])
+{
+    return name_with(job, JOB_SUFFIX, name);
 }
 
 static bool parse_digest(const char *text, struct digest *ret_digest)
@@ -68,6 +74,13 @@ static bool parse_name(const char *name, struct state_entry *ret_entry)
     return true;
 }
 
+/* A job's digest and this suffix, nothing else. */
+static bool parse_name_with(const char *name, const char *suffix, struct digest *ret_job)
+{
+    return strlen(name) == JOB_DIGITS + strlen(suffix) && strcmp(name + JOB_DIGITS, suffix) == 0 &&
+           parse_digest(name, ret_job);
+}
+
 /* ---- the directory ---- */
 
 int state_directory_open(struct state_directory *directory, struct error *err)
@@ -85,6 +98,15 @@ int state_directory_open(struct state_directory *directory, struct error *err)
                          path, strerror(errno));
     directory->fd = fd;
     return 0;
+}
+
+int state_directory_open_existing(struct state_directory *directory, struct error *err)
+{
+    directory->fd = open(directory->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory->fd >= 0)
+        return 0;
+    return error_set(err, EX_NOINPUT, "cannot open the state directory %s: %s", directory->path,
+                     strerror(errno));
 }
 
 static void remove_left_over(int fd)
@@ -146,8 +168,7 @@ static int add_job(struct state_list *list, int fd, const char *name, struct err
 {
     struct state_job job = { 0 };
     struct stat status;
-    if (list->job_count == MOST_ENTRIES || strlen(name) != JOB_DIGITS + strlen(JOB_SUFFIX) ||
-        strcmp(name + JOB_DIGITS, JOB_SUFFIX) != 0 || !parse_digest(name, &job.digest))
+    if (list->job_count == MOST_ENTRIES || !parse_name_with(name, JOB_SUFFIX, &job.digest))
         return 0;
     if (fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0)
         job.served_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
@@ -173,20 +194,27 @@ static int add_entry(struct state_list *list, int fd, const char *name, struct e
     return 0;
 }
 
+static int open_list(const struct state_directory *directory, DIR **ret_stream, struct error *err)
+{
+    int copy = openat(directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *ret_stream = copy < 0 ? NULL : fdopendir(copy);
+    if (*ret_stream)
+        return 0;
+    int why = errno;
+    if (copy >= 0)
+        close(copy);
+    return error_set(err, EX_IOERR, "state.directory: cannot list %s: %s", directory->path,
+                     strerror(why));
+}
+
 int state_directory_list(const struct state_directory *directory, struct state_list *list,
                          struct error *err)
 {
+    DIR *stream;
     list->count = list->job_count = 0;
-    int copy = openat(directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *stream = copy < 0 ? NULL : fdopendir(copy);
-    if (!stream) {
-        int why = errno;
-        if (copy >= 0)
-            close(copy);
-        return error_set(err, EX_IOERR, "state.directory: cannot list %s: %s", directory->path,
-                         strerror(why));
-    }
-    int failed = 0;
+    int failed = open_list(directory, &stream, err);
+    if (failed)
+        return failed;
     for (struct dirent *entry; !failed && (entry = readdir(stream));)
         failed = add_entry(list, directory->fd, entry->d_name, err);
     closedir(stream);
@@ -330,5 +358,68 @@ int state_directory_write_job(const struct state_directory *directory, struct di
                          digest_text(text_sum(text, count), sum));
     int failed = state_file_write(directory->fd, job_name(job, name), whole, (size_t)bytes, err);
     free(whole);
+    return failed;
+}
+
+/* ---- ledgers ---- */
+
+static int compare_jobs(const void *one, const void *other)
+{
+    return memcmp(one, other, sizeof(struct digest));
+}
+
+int state_directory_ledgers(const struct state_directory *directory, struct state_ledgers *ledgers,
+                            struct error *err)
+{
+    DIR *stream;
+    struct digest job;
+    ledgers->count = 0;
+    int failed = open_list(directory, &stream, err);
+    if (failed)
+        return failed;
+    for (struct dirent *entry; !failed && (entry = readdir(stream));) {
+        if (ledgers->count == MOST_ENTRIES || !parse_name_with(entry->d_name, LEDGER_SUFFIX, &job))
+            continue;
+        if (!grow(ledgers->jobs, &ledgers->capacity, ledgers->count + 1))
+            failed = error_memory(err, "reading the state directory");
+        else
+            ledgers->jobs[ledgers->count++] = job;
+    }
+    closedir(stream);
+    if (!failed && ledgers->count)
+        qsort(ledgers->jobs, ledgers->count, sizeof *ledgers->jobs, compare_jobs);
+    return failed;
+}
+
+int state_directory_read_ledger(const struct state_directory *directory, struct digest job,
+                                struct job_ledger *ledger, struct error *err)
+{
+    char name[NAME_BYTES];
+    unsigned char *bytes = NULL;
+    size_t count = 0;
+    int failed = state_file_read(directory->fd, name_with(job, LEDGER_SUFFIX, name),
+                                 LEDGER_MOST_BYTES, &bytes, &count, err);
+    if (failed)
+        return failed;
+    failed = job_ledger_decode((const char *)bytes, count, ledger, err);
+    free(bytes);
+    if (!failed && !digest_equal(ledger->job, job))
+        failed = error_set(err, EX_DATAERR, "it is of another job");
+    if (failed && err)
+        error_prefix(err, "%s/%s", directory->path, name);
+    return failed;
+}
+
+int state_directory_write_ledger(const struct state_directory *directory,
+                                 const struct job_ledger *ledger, struct error *err)
+{
+    char name[NAME_BYTES], *text;
+    size_t count;
+    int failed = job_ledger_encode(ledger, &text, &count, err);
+    if (failed)
+        return failed;
+    failed = state_file_write(directory->fd, name_with(ledger->job, LEDGER_SUFFIX, name), text,
+                              count, err);
+    free(text);
     return failed;
 }

@@ -2,6 +2,7 @@
  * The state directory: snapshots of jobs, what each job was, and a lock.
  *     JOB-STEP.snapshot   JOB: the job digest in 32 hexadecimal digits; STEP: the next step, in 20
  *     JOB.job             the job as text (state/job_file.h)
+ *     JOB.ledger          what changed while it lived (plan/ledger.h)
  *     lock                held by the daemon that writes here
  * Whatever else lies there is left alone. Blocks on I/O; one thread at a time.
  */
@@ -31,6 +32,12 @@ struct state_entry {
     uint64_t bytes;
 };
 
+/* A ledger by its name alone. */
+struct state_ledgers {
+    struct digest *jobs; /* rising */
+    size_t count, capacity;
+};
+
 /* A job whose text is there. */
 struct state_job {
     struct digest digest;
@@ -49,6 +56,9 @@ struct state_list {
  * when it is open. EX_CANTCREAT names path and reason.
  */
 int state_directory_open(struct state_directory *directory, struct error *err);
+
+/* The same, but never makes it: for those who only read. EX_NOINPUT. */
+int state_directory_open_existing(struct state_directory *directory, struct error *err);
 
 /*
  * Takes the lock, for as long as the directory is open, and removes what a writer that was killed
@@ -80,6 +90,21 @@ int state_directory_write(const struct state_directory *directory, struct digest
 /* Removes what thinning.h does not keep of the job's snapshots in `list`, there and on disk. */
 void state_directory_thin(const struct state_directory *directory, struct digest job,
                           uint64_t centre, struct state_list *list);
+
+/* Which jobs have a ledger. Zero-initialise; free `jobs`. EX_IOERR, EX_OSERR. */
+int state_directory_ledgers(const struct state_directory *directory, struct state_ledgers *ledgers,
+                            struct error *err);
+
+/*
+ * Reads a job's ledger into a zeroed one, which is right for job_ledger_fini afterwards whatever
+ * happened. EX_NOINPUT: it has none; EX_DATAERR: torn, or another job's; EX_IOERR, EX_OSERR.
+ */
+int state_directory_read_ledger(const struct state_directory *directory, struct digest job,
+                                struct job_ledger *ledger, struct error *err);
+
+/* Replaces the ledger of its job at once, as state_file_write does. Needs the lock. */
+int state_directory_write_ledger(const struct state_directory *directory,
+                                 const struct job_ledger *ledger, struct error *err);
 
 /* The text of a job, to be freed; EX_NOINPUT when it was never written, EX_DATAERR when torn. */
 int state_directory_read_job(const struct state_directory *directory, struct digest job,

@@ -9,6 +9,7 @@
 /* One source as the stream walks it; everything but the cursor follows from the cursor. */
 struct lane {
     const struct source *source;
+    uint64_t weight;
     struct permutation permutation;     /* of the cursor's epoch */
     uint64_t key;                       /* of (seed, source name); mixed with the epoch */
     uint64_t document, document_tokens; /* begun last; valid while the cursor's offset is not 0 */
@@ -109,6 +110,7 @@ static bool lane_next(struct stream *stream, size_t index, struct piece *ret_pie
                                  .source = (uint16_t)index,
                                  .flags = length == left ? PIECE_ENDS_DOCUMENT : 0 };
     cursor->tokens += length;
+    cursor->blended += length;
     if (length == left) {
         cursor->offset = 0;
     } else if (stream->options.long_documents == LONG_TRUNCATE) {
@@ -123,8 +125,8 @@ static bool lane_next(struct stream *stream, size_t index, struct piece *ret_pie
 /* Is source a further under its token share than source b? Exact: tokens / weight by products. */
 static bool further_behind(const struct stream *stream, size_t a, size_t b)
 {
-    return (wide)stream->cursors[a].tokens * stream->lanes[b].source->weight <
-           (wide)stream->cursors[b].tokens * stream->lanes[a].source->weight;
+    return (wide)stream->cursors[a].blended * stream->lanes[b].weight <
+           (wide)stream->cursors[b].blended * stream->lanes[a].weight;
 }
 
 bool stream_next(struct stream *stream, struct piece *ret_piece)
@@ -186,6 +188,7 @@ int stream_new(const struct corpus *corpus, const struct stream_options *options
     if (!stream)
         return error_memory(err, "opening the stream");
     stream->options = *options;
+    stream->options.weights = NULL; /* each lane has its own */
     stream->count = corpus->source_count;
     stream->lanes = calloc(stream->count, sizeof *stream->lanes);
     stream->cursors = calloc(stream->count, sizeof *stream->cursors);
@@ -196,6 +199,7 @@ int stream_new(const struct corpus *corpus, const struct stream_options *options
     for (size_t i = 0; i < stream->count; i++) {
         const struct source *source = &corpus->sources[i];
         stream->lanes[i].source = source;
+        stream->lanes[i].weight = options->weights ? options->weights[i] : source->weight;
         stream->lanes[i].key =
             mix_keys(options->seed, XXH3_64bits(source->name, strlen(source->name)));
         start_epoch(&stream->lanes[i], 0);

@@ -24,6 +24,7 @@ struct stream_options {
     uint64_t seed;
     uint32_t context_window; /* longest piece in tokens */
     enum long_documents long_documents;
+    const uint64_t *weights; /* of each source, copied; NULL: as the corpus was opened */
 };
 
 /* Where one source stands; these integers are its whole state. */
@@ -33,6 +34,7 @@ struct source_cursor {
     uint64_t offset;    /* tokens already handed out of the document begun last; 0: none pending */
     uint64_t documents; /* documents handed out, whole or in pieces, since the start */
     uint64_t tokens;    /* tokens handed out since the start */
+    uint64_t blended;   /* of them, those that count for the blend: since weights last changed */
     uint64_t empty_documents;   /* skipped because they hold no token */
     uint64_t dropped_documents; /* skipped because they are too long (`drop`) */
     uint64_t dropped_tokens;    /* with `drop` and `truncate` */

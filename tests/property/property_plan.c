@@ -1,6 +1,7 @@
 /*
  * Over random corpora, layouts, policies and shardings: nothing is lost or repeated, caps hold,
- * every token is on one rank, and plans are the same from any saved state.
+ * every token is on one rank, and plans are the same from any saved state; also where a ledger puts
+ * other layouts, windows, policies and weights in force on the way, or leaves steps out.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #include "base/permutation.h"
+#include "config/settings.h"
 #include "plan/plan.h"
 #include "support/ledger.h"
 #include "support/length_job.h"
@@ -26,9 +28,11 @@ static const char *pick(struct draw *from, const char *const *names, uint32_t co
     return names[draw(from, 0, count - 1)];
 }
 
-#define MOST_YAML 1024
+#define MOST_YAML 8192
+#define MOST_SETTINGS 1024
 
-static void random_yaml(struct draw *from, char yaml[MOST_YAML])
+/* All that a reshape may change but weights; `is` stands between key and value. */
+static void random_settings(struct draw *from, const char *is, char text[MOST_SETTINGS])
 {
     static const char *const policies[] = { "plain", "fixed-greedy", "wlb", "adaptive" };
     static const char *const strategies[] = { "per-sequence", "per-document", "adaptive",
@@ -43,16 +47,23 @@ static void random_yaml(struct draw *from, char yaml[MOST_YAML])
         snprintf(thresholds, sizeof thresholds, "[%u, %u]", low, high);
     else
         snprintf(thresholds, sizeof thresholds, "[%u]", low);
-    snprintf(yaml, MOST_YAML,
-             "seed: %u\ncontext_window: %u\nmax_sequence_length: %u\nlong_documents: %s\n"
-             "last_step: %s\nparallel: { dp: %u, cp: %u, microbatches: %u }\n"
-             "packing: { policy: %s, window: %u, outlier_thresholds: %s, max_waiting_steps: %u,\n"
-             "  balance: 0.%u, max_delay: %u }\n"
-             "sharding: { strategy: %s, tile: %u, pad_to_multiple: %u }\n",
-             draw(from, 0, 1000), window, most, pick(from, longs, 4), pick(from, lasts, 3),
-             draw(from, 1, 3), draw(from, 1, 6), draw(from, 1, 5), pick(from, policies, 4),
+    snprintf(text, MOST_SETTINGS,
+             "context_window%s%u\nmax_sequence_length%s%u\nlong_documents%s%s\nlast_step%s%s\n"
+             "parallel%s{ dp: %u, cp: %u, microbatches: %u }\n"
+             "packing%s{ policy: %s, window: %u, outlier_thresholds: %s, max_waiting_steps: %u, "
+             "balance: 0.%u, max_delay: %u }\n"
+             "sharding%s{ strategy: %s, tile: %u, pad_to_multiple: %u }\n",
+             is, window, is, most, is, pick(from, longs, 4), is, pick(from, lasts, 3), is,
+             draw(from, 1, 3), draw(from, 1, 6), draw(from, 1, 5), is, pick(from, policies, 4),
              draw(from, 1, 4), thresholds, draw(from, 3, 9), draw(from, 0, 9), draw(from, 1, 20),
-             pick(from, strategies, 4), 1u << draw(from, 0, 8), draw(from, 1, 9));
+             is, pick(from, strategies, 4), 1u << draw(from, 0, 8), draw(from, 1, 9));
+}
+
+static void random_yaml(struct draw *from, char yaml[MOST_YAML])
+{
+    char settings[MOST_SETTINGS];
+    random_settings(from, ": ", settings);
+    snprintf(yaml, MOST_YAML, "seed: %u\n%s", draw(from, 0, 1000), settings);
 }
 
 static struct length_job random_job(struct draw *from, uint32_t **ret_lengths, uint32_t epochs,
@@ -94,27 +105,74 @@ static void check_microbatch(const struct step_plan *plan, uint32_t index,
     cr_assert_eq(ranks, tokens);
 }
 
-/* Plans to the end; returns how many steps there were. */
-static uint64_t run_to_end(const struct length_job *job, struct ledger *ledger, const char *yaml)
+/* The job with up to `most` changes on its way, in steps 1 to 12; yaml gets them at its end. */
+static struct history *random_history(struct draw *from, const struct length_job *job,
+                                      uint32_t most, char yaml[MOST_YAML])
 {
-    bool promised = strcmp(job->config->packing.policy, "adaptive") == 0;
+    struct job_ledger ledger = { 0 };
+    struct history *history;
+    struct planner *planner;
+    struct error err = { 0 };
+    char settings[MOST_SETTINGS];
+    if (planner_new(job->config, job->corpus, &planner, &err) == 0)
+        ledger.job = planner_job_digest(planner);
+    planner_free(err.code ? NULL : planner);
+    cr_assert_eq(config_settings(job->config, &ledger.settings, &err), 0, "%s", err.text);
+    uint64_t step = 0;
+    for (uint32_t i = draw(from, 0, most); i > 0; i--) {
+        step += draw(from, step == 0, 4);
+        bool skip = draw(from, 0, 2) == 0;
+        struct ledger_entry entry = { .kind = skip ? LEDGER_SKIP : LEDGER_RESHAPE,
+                                      .step = step,
+                                      .last_step = step + draw(from, 0, 3),
+                                      .settings = skip ? NULL : settings };
+        random_settings(from, "=", settings);
+        size_t used = strlen(settings);
+        snprintf(settings + used, sizeof settings - used, "sources.a.weight=%u\n",
+                 draw(from, 1, 9));
+        used = strlen(yaml);
+        snprintf(yaml + used, MOST_YAML - used, "%s %lu\n%s", skip ? "skip" : "reshape", step,
+                 skip ? "" : settings);
+        cr_assert_eq(job_ledger_append(&ledger, &entry, &err), 0, "%s", err.text);
+    }
+    cr_assert_eq(history_new(job->config, &ledger, &history, &err), 0, "%s", err.text);
+    job_ledger_fini(&ledger);
+    return history;
+}
+
+static void serve_left_out(void *context, uint64_t step, const struct packing *packing)
+{
+    (void)step;
+    for (size_t i = 0; i < packing->piece_count; i++) {
+        const char *wrong = ledger_serve(context, &packing->pieces[i]);
+        cr_assert_null(wrong, "left out: %s", wrong);
+    }
+}
+
+/* Plans to the end; returns how many steps there were. */
+static uint64_t run_to_end(const struct history *history, const struct corpus *corpus,
+                           struct ledger *ledger, const char *yaml)
+{
+    const struct config *first = history_config(history, 0);
+    bool promised = strcmp(first->packing.policy, "adaptive") == 0 && history->ledger.count == 0;
     struct planner *planner;
     struct step_plan plan = { 0 };
     struct error err = { 0 };
-    cr_assert_eq(planner_new(job->config, job->corpus, &planner, &err), 0, "%s", err.text);
+    cr_assert_eq(planner_open(history, corpus, &planner, &err), 0, "%s", err.text);
+    planner_watch_left_out(planner, serve_left_out, ledger);
     enum planner_result result;
     while ((result = planner_step(planner, &plan, &err)) == PLANNER_STEP) {
         cr_assert_gt(plan.tokens, 0, "a step is never empty");
         for (size_t i = 0; i < plan.piece_count; i++) {
             cr_assert_leq(plan.pieces[i].arrived, plan.step);
             if (promised)
-                cr_assert_leq(plan.step - plan.pieces[i].arrived, job->config->packing.max_delay,
+                cr_assert_leq(plan.step - plan.pieces[i].arrived, first->packing.max_delay,
                               "max_delay is a promise:\n%s", yaml);
             const char *wrong = ledger_serve(ledger, &plan.pieces[i]);
-            cr_assert_null(wrong, "%s", wrong);
+            cr_assert_null(wrong, "%s in step %lu of\n%s", wrong, plan.step, yaml);
         }
         for (uint32_t m = 0; m < plan.microbatch_count; m++)
-            check_microbatch(&plan, m, job->config);
+            check_microbatch(&plan, m, history_config(history, plan.step));
     }
     cr_assert_eq(result, PLANNER_END, "%s", err.text);
 
@@ -134,13 +192,15 @@ static uint64_t run_to_end(const struct length_job *job, struct ledger *ledger, 
 
 Test(property_plan, conservation_and_caps, .timeout = 100)
 {
-    for (uint64_t seed = 0; seed < 300; seed++) {
+    for (uint64_t seed = 0; seed < 600; seed++) {
         struct draw from = { seed, 0 };
         char yaml[MOST_YAML];
         uint32_t *lengths;
         struct length_job job = random_job(&from, &lengths, 1, yaml);
         struct ledger ledger = ledger_new(job.corpus);
-        run_to_end(&job, &ledger, yaml);
+        struct history *history = random_history(&from, &job, seed % 3 ? 4 : 0, yaml);
+        run_to_end(history, job.corpus, &ledger, yaml);
+        history_free(history);
         ledger_free(&ledger);
         length_job_close(&job);
         free(lengths);
@@ -163,12 +223,13 @@ Test(property_plan, restore_continues_exactly, .timeout = 100)
         char yaml[MOST_YAML];
         uint32_t *lengths;
         struct length_job job = random_job(&from, &lengths, draw(&from, 0, 2), yaml);
+        struct history *history = random_history(&from, &job, seed % 2 ? 4 : 0, yaml);
         struct planner *whole, *resumed;
         struct step_plan expected = { 0 }, found = { 0 };
         struct planner_state state = { 0 };
         struct error err = { 0 };
-        if (planner_new(job.config, job.corpus, &whole, &err) == 0) {
-            cr_assert_eq(planner_new(job.config, job.corpus, &resumed, &err), 0);
+        if (planner_open(history, job.corpus, &whole, &err) == 0) {
+            cr_assert_eq(planner_open(history, job.corpus, &resumed, &err), 0);
             for (int step = 0; step < 30; step++) {
                 cr_assert_eq(planner_save(whole, &state, &err), 0);
                 cr_assert_eq(planner_restore(resumed, &state, &err), 0, "%s", err.text);
@@ -187,6 +248,7 @@ Test(property_plan, restore_continues_exactly, .timeout = 100)
         planner_state_fini(&state);
         step_plan_fini(&expected);
         step_plan_fini(&found);
+        history_free(history);
         length_job_close(&job);
         free(lengths);
     }

@@ -92,7 +92,7 @@ Test(snapshot, a_planner_goes_on_from_it)
     expect_continuation("adaptive");
 }
 
-Test(snapshot, the_bytes_are_those_of_version_1)
+Test(snapshot, the_bytes_are_those_of_version_2)
 {
     struct source_cursor cursor = { .epoch = 1, .position = 2, .offset = 3, .documents = 4 };
     struct waiting_piece waiting = { .piece = { 9, 8, 7, 6, 0, 1 }, .place = 5 };
@@ -107,11 +107,11 @@ Test(snapshot, the_bytes_are_those_of_version_1)
     size_t count;
     cr_assert_eq(snapshot_encode(&state, job, &bytes, &count, NULL), 0);
     const unsigned char *at = bytes;
-    cr_assert_eq(count, 88 + 64 + 40 + 16);
-    cr_assert_arr_eq(at, "BLSTSNAP\1\0\0\0\1\0\0\0\xaa\0", 18);
+    cr_assert_eq(count, 88 + 72 + 40 + 16);
+    cr_assert_arr_eq(at, "BLSTSNAP\2\0\0\0\1\0\0\0\xaa\0", 18);
     cr_assert_arr_eq(at + 32, "\x88\x77\x66\x55\x44\x33\x22\x11", 8);
     cr_assert_eq(at[88], 1);
-    cr_assert_eq(at[152], 9);
+    cr_assert_eq(at[160], 9);
     free(bytes);
 }
 

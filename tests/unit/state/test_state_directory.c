@@ -1,5 +1,6 @@
 /* The state directory: what is written is found, one writes at a time, strangers are left alone. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -206,4 +207,56 @@ Test(state_directory, thins_one_job_and_leaves_the_others)
     cr_assert_eq(list.entries[list.count - 2].step, 2000);
     state_list_fini(&list);
     state_list_fini(&again);
+}
+
+static struct job_ledger ledger_of(struct digest job)
+{
+    struct job_ledger ledger = { .job = job, .settings = strdup("a=1\n") };
+    struct ledger_entry entry = { .kind = LEDGER_SKIP, .step = 4, .last_step = 6 };
+    cr_assert_eq(job_ledger_append(&ledger, &entry, NULL), 0);
+    return ledger;
+}
+
+Test(state_directory, keeps_a_ledger_of_each_job)
+{
+    struct state_ledgers found = { 0 };
+    struct job_ledger mine = ledger_of(ours), other = ledger_of(theirs), again = { 0 };
+    struct error err = { 0 };
+    open_locked();
+    cr_assert_eq(state_directory_read_ledger(&directory, ours, &again, &err), EX_NOINPUT);
+    cr_assert_eq(state_directory_write_ledger(&directory, &other, &err), 0, "%s", err.text);
+    cr_assert_eq(state_directory_write_ledger(&directory, &mine, &err), 0, "%s", err.text);
+    cr_assert_eq(state_directory_write_ledger(&directory, &mine, &err), 0, "%s", err.text);
+    cr_assert_eq(state_directory_ledgers(&directory, &found, &err), 0, "%s", err.text);
+    cr_assert_eq(found.count, 2);
+    cr_assert(digest_equal(found.jobs[0], ours) && digest_equal(found.jobs[1], theirs));
+    cr_assert_eq(state_directory_read_ledger(&directory, ours, &again, &err), 0, "%s", err.text);
+    cr_assert_eq(again.count, 1);
+    cr_assert_eq(again.entries[0].last_step, 6);
+    free(found.jobs);
+    job_ledger_fini(&again);
+    job_ledger_fini(&mine);
+    job_ledger_fini(&other);
+}
+
+#define OUR_LEDGER "01020300000000000000000000000000.ledger"
+#define THEIR_LEDGER "ff000000000000000000000000000000.ledger"
+
+Test(state_directory, a_ledger_that_is_torn_or_anothers_is_named)
+{
+    struct job_ledger mine = ledger_of(ours), again = { 0 };
+    struct error err = { 0 };
+    char path[TEMP_PATH_BYTES], other_path[TEMP_PATH_BYTES];
+    open_locked();
+    cr_assert_eq(state_directory_write_ledger(&directory, &mine, &err), 0, "%s", err.text);
+    cr_assert_eq(
+        rename(temp_path(&dir, OUR_LEDGER, path), temp_path(&dir, THEIR_LEDGER, other_path)), 0);
+    cr_assert_eq(state_directory_read_ledger(&directory, theirs, &again, &err), EX_DATAERR);
+    cr_assert(strstr(err.text, THEIR_LEDGER ": it is of another job"), "%s", err.text);
+    job_ledger_fini(&again);
+    cr_assert_eq(truncate(other_path, 40), 0);
+    cr_assert_eq(state_directory_read_ledger(&directory, theirs, &again, &err), EX_DATAERR);
+    cr_assert(strstr(err.text, "torn"), "%s", err.text);
+    job_ledger_fini(&again);
+    job_ledger_fini(&mine);
 }

@@ -12,7 +12,7 @@
 static struct stream *open_stream(const struct length_job *job, uint64_t seed, uint32_t window,
                                   enum long_documents long_documents)
 {
-    struct stream_options options = { seed, window, long_documents };
+    struct stream_options options = { seed, window, long_documents, NULL };
     struct stream *stream;
     struct error err = { 0 };
     cr_assert_eq(stream_new(job->corpus, &options, &stream, &err), 0, "%s", err.text);
@@ -114,7 +114,7 @@ Test(stream, drop_and_empty_documents_are_counted)
 Test(stream, repeating_a_source_without_usable_documents_is_an_error)
 {
     struct length_job job = open_one(0, (uint32_t[]){ 25, 30 }, 2);
-    struct stream_options options = { 1, 10, LONG_DROP };
+    struct stream_options options = { 1, 10, LONG_DROP, NULL };
     struct stream *stream = NULL;
     struct error err = { 0 };
     cr_assert_eq(stream_new(job.corpus, &options, &stream, &err), EX_DATAERR);

@@ -1,0 +1,72 @@
+/*
+ * The ledger of a job: what changed, from which step on (ARCHITECTURE.md, The ledger). It grows at
+ * its end only, and no entry begins before the one in front of it, so that what a step depends on
+ * never changes once an entry for a later step is there.
+ *
+ * As a file it is a text, so that people can read what happened to their job:
+ *     ballast ledger 1
+ *     job 0123456789abcdef0123456789abcdef       the job digest without any entry
+ *     start                                      its settings, a line each behind one blank
+ *      parallel={"dp": "4", ...}
+ *     reshape 100                                other settings from step 100 on
+ *      parallel={"dp": "2", ...}
+ *     skip 150 170                               the data of steps 150 to 170 are left out
+ *     sum 0123456789abcdef0123456789abcdef       XXH3-128 of all before this line
+ * There is one way to write a ledger, and no other is read. Pure: no I/O.
+ */
+#ifndef BALLAST_PLAN_LEDGER_H
+#define BALLAST_PLAN_LEDGER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/digest.h"
+#include "base/error.h"
+
+#define LEDGER_MOST_ENTRIES 1024
+#define LEDGER_MOST_SKIPPED 4096 /* steps, of one entry: they are planned in one go */
+#define LEDGER_MOST_BYTES ((size_t)4 << 20)
+
+enum ledger_kind { LEDGER_RESHAPE, LEDGER_SKIP };
+
+struct ledger_entry {
+    enum ledger_kind kind;
+    uint64_t step;      /* the first that is other than it would be */
+    uint64_t last_step; /* SKIP: the data of `step` up to this step are left out */
+    char *settings;     /* RESHAPE: config_settings of what holds from then on */
+};
+
+/* Zero-initialise; job_ledger_fini. */
+struct job_ledger {
+    struct digest job;
+    char *settings; /* of step 0; NULL while there is no entry */
+    struct ledger_entry *entries;
+    size_t count, capacity;
+};
+
+void job_ledger_fini(struct job_ledger *ledger);
+
+/* EX_OSERR; `to`, zeroed, is then empty. */
+int job_ledger_copy(const struct job_ledger *from, struct job_ledger *to, struct error *err);
+
+/*
+ * Adds a copy of `entry` at the end. EX_USAGE when it begins before the last one, or is none that
+ * can be; EX_OSERR. The ledger is untouched then.
+ */
+int job_ledger_append(struct job_ledger *ledger, const struct ledger_entry *entry,
+                      struct error *err);
+
+/* How many entries a state before `next_step` has behind it: those that begin before. */
+size_t job_ledger_before(const struct job_ledger *ledger, uint64_t next_step);
+
+/* The text is the caller's to free. EX_OSERR; EX_CANTCREAT when it would be too large. */
+int job_ledger_encode(const struct job_ledger *ledger, char **ret_text, size_t *ret_bytes,
+                      struct error *err);
+
+/*
+ * Reads any bytes at all into a zeroed ledger, which is right for job_ledger_fini afterwards
+ * whatever happened. EX_DATAERR says what is wrong, in one line.
+ */
+int job_ledger_decode(const char *text, size_t bytes, struct job_ledger *ledger, struct error *err);
+
+#endif

@@ -1,0 +1,243 @@
+/* The ledger as the text of a file, and back. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/ledger.h"
+
+#define FIRST_LINE "ballast ledger 1\n"
+#define FIRST_WORDS "ballast ledger "
+#define SUM_BYTES (sizeof "sum " - 1 + 2 * DIGEST_BYTES + 1)
+
+/* ---- writing ---- */
+
+static void write_settings(FILE *file, const char *settings)
+{
+    for (const char *line = settings; *line;) {
+        size_t count = strcspn(line, "\n");
+        fprintf(file, " %.*s\n", (int)count, line);
+        line += count + (line[count] == '\n');
+    }
+}
+
+static void write_body(FILE *file, const struct job_ledger *ledger)
+{
+    char digest[DIGEST_TEXT_BYTES];
+    fprintf(file, FIRST_LINE "job %s\nstart\n", digest_text(ledger->job, digest));
+    write_settings(file, ledger->settings ? ledger->settings : "");
+    for (size_t i = 0; i < ledger->count; i++) {
+        const struct ledger_entry *entry = &ledger->entries[i];
+        if (entry->kind == LEDGER_SKIP) {
+            fprintf(file, "skip %llu %llu\n", (unsigned long long)entry->step,
+                    (unsigned long long)entry->last_step);
+            continue;
+        }
+        fprintf(file, "reshape %llu\n", (unsigned long long)entry->step);
+        write_settings(file, entry->settings);
+    }
+}
+
+static struct digest sum_of(const char *text, size_t bytes)
+{
+    return digest_chain((struct digest){ 0 }, text, bytes);
+}
+
+int job_ledger_encode(const struct job_ledger *ledger, char **ret_text, size_t *ret_bytes,
+                      struct error *err)
+{
+    char *text = NULL, sum[DIGEST_TEXT_BYTES];
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    if (!file)
+        return error_memory(err, "writing the ledger");
+    write_body(file, ledger);
+    bool written = fflush(file) == 0;
+    if (written)
+        fprintf(file, "sum %s\n", digest_text(sum_of(text, bytes), sum));
+    if (fclose(file) || !written) {
+        free(text);
+        return error_memory(err, "writing the ledger");
+    }
+    if (bytes > LEDGER_MOST_BYTES) {
+        free(text);
+        return error_set(err, EX_CANTCREAT, "the ledger would have %zu bytes, at most %zu", bytes,
+                         LEDGER_MOST_BYTES);
+    }
+    *ret_text = text;
+    *ret_bytes = bytes;
+    return 0;
+}
+
+/* ---- reading ---- */
+
+struct reader {
+    const char *at, *end;
+    unsigned line; /* of `at`, from 1 */
+    struct error *err;
+};
+
+static int bad(const struct reader *reader, const char *what)
+{
+    return error_set(reader->err, EX_DATAERR, "line %u: %s", reader->line, what);
+}
+
+static bool begins(const struct reader *reader, const char *words)
+{
+    size_t count = strlen(words);
+    return (size_t)(reader->end - reader->at) >= count && memcmp(reader->at, words, count) == 0;
+}
+
+/* Takes `words` off the front; false when something else stands there. */
+static bool take(struct reader *reader, const char *words)
+{
+    if (!begins(reader, words))
+        return false;
+    reader->at += strlen(words);
+    reader->line += words[strlen(words) - 1] == '\n';
+    return true;
+}
+
+/* A number as it is written: no sign, no leading zero. */
+static bool take_number(struct reader *reader, uint64_t *ret_number)
+{
+    const char *start = reader->at;
+    uint64_t number = 0;
+    for (; reader->at < reader->end && *reader->at >= '0' && *reader->at <= '9'; reader->at++)
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(*reader->at - '0'), &number))
+            return false;
+    *ret_number = number;
+    return reader->at > start && (*start != '0' || reader->at == start + 1);
+}
+
+static bool take_digest(struct reader *reader, struct digest *ret_digest)
+{
+    static const char digits[] = "0123456789abcdef";
+    if (reader->end - reader->at < 2 * DIGEST_BYTES)
+        return false;
+    for (size_t i = 0; i < 2 * DIGEST_BYTES; i++) {
+        const char *digit = reader->at[i] ? strchr(digits, reader->at[i]) : NULL;
+        if (!digit)
+            return false;
+        unsigned char *byte = &ret_digest->bytes[i / 2];
+        *byte = (unsigned char)((i % 2 ? *byte << 4 : 0) | (digit - digits));
+    }
+    reader->at += 2 * DIGEST_BYTES;
+    return true;
+}
+
+/* One character of a setting: of a line of text, whatever its language. */
+static bool printable(char c)
+{
+    return (unsigned char)c >= ' ' && c != 127;
+}
+
+/* The lines behind a blank, without it, joined. Never NULL unless memory is out. */
+static int take_settings(struct reader *reader, char **ret_settings)
+{
+    char *settings = malloc((size_t)(reader->end - reader->at) + 1), *to = settings;
+    if (!settings)
+        return error_memory(reader->err, "reading the ledger");
+    while (take(reader, " ")) {
+        const char *equals = NULL, *start = reader->at;
+        for (; reader->at < reader->end && printable(*reader->at); reader->at++)
+            equals = !equals && *reader->at == '=' ? reader->at : equals;
+        size_t count = (size_t)(reader->at - start);
+        if (!equals || equals == start || !begins(reader, "\n")) {
+            free(settings);
+            return bad(reader, "expected a setting, KEY=VALUE");
+        }
+        memcpy(to, start, count + 1);
+        to += count + 1;
+        take(reader, "\n");
+    }
+    *to = '\0';
+    *ret_settings = settings;
+    return 0;
+}
+
+static int append(const struct reader *reader, struct job_ledger *ledger,
+                  const struct ledger_entry *entry)
+{
+    struct error why = { 0 };
+    int status = job_ledger_append(ledger, entry, &why);
+    return status == EX_USAGE ? bad(reader, why.text)
+                              : (status ? error_set(reader->err, status, "%s", why.text) : 0);
+}
+
+static int take_skip(struct reader *reader, struct job_ledger *ledger)
+{
+    struct ledger_entry entry = { .kind = LEDGER_SKIP };
+    if (!take_number(reader, &entry.step) || !take(reader, " ") ||
+        !take_number(reader, &entry.last_step) || !take(reader, "\n"))
+        return bad(reader, "expected skip FIRST LAST, two steps");
+    return append(reader, ledger, &entry);
+}
+
+static int take_reshape(struct reader *reader, struct job_ledger *ledger)
+{
+    struct ledger_entry entry = { .kind = LEDGER_RESHAPE };
+    if (!take_number(reader, &entry.step) || !take(reader, "\n"))
+        return bad(reader, "expected reshape STEP");
+    int status = take_settings(reader, &entry.settings);
+    if (!status)
+        status = append(reader, ledger, &entry);
+    free(entry.settings);
+    return status;
+}
+
+static int take_entries(struct reader *reader, struct job_ledger *ledger)
+{
+    int status = 0;
+    while (!status && reader->at < reader->end) {
+        if (take(reader, "reshape "))
+            status = take_reshape(reader, ledger);
+        else if (take(reader, "skip "))
+            status = take_skip(reader, ledger);
+        else
+            status = bad(reader, "expected reshape, skip or sum");
+    }
+    return status;
+}
+
+static int take_head(struct reader *reader, struct job_ledger *ledger)
+{
+    if (!begins(reader, FIRST_WORDS))
+        return bad(reader, "it does not begin with 'ballast ledger': it is no ledger");
+    if (!take(reader, FIRST_LINE))
+        return bad(reader, "expected version 1: another version of Ballast wrote it");
+    if (!take(reader, "job ") || !take_digest(reader, &ledger->job) || !take(reader, "\nstart\n"))
+        return bad(reader, "expected the job and its start");
+    reader->line++;
+    return take_settings(reader, &ledger->settings);
+}
+
+/* Size before checksum, so that a file that was cut short is called that. */
+static int check_sum(const char *text, size_t bytes, struct error *err)
+{
+    struct digest found;
+    if (bytes > LEDGER_MOST_BYTES)
+        return error_set(err, EX_DATAERR, "found %zu bytes, expected at most %zu", bytes,
+                         LEDGER_MOST_BYTES);
+    struct reader reader = { bytes > SUM_BYTES ? text + bytes - SUM_BYTES : text, text + bytes, 0,
+                             err };
+    if (bytes <= SUM_BYTES || !take(&reader, "sum ") || !take_digest(&reader, &found) ||
+        !take(&reader, "\n"))
+        return error_set(err, EX_DATAERR, "it does not end with its checksum: torn, or no ledger");
+    if (!digest_equal(found, sum_of(text, bytes - SUM_BYTES)))
+        return error_set(err, EX_DATAERR,
+                         "its checksum is wrong: damaged, or changed by hand, which is not "
+                         "supported");
+    return 0;
+}
+
+int job_ledger_decode(const char *text, size_t bytes, struct job_ledger *ledger, struct error *err)
+{
+    int status = check_sum(text, bytes, err);
+    if (status)
+        return status;
+    struct reader reader = { text, text + bytes - SUM_BYTES, 1, err };
+    status = take_head(&reader, ledger);
+    return status ? status : take_entries(&reader, ledger);
+}

@@ -1,0 +1,128 @@
+#include "state/job_open.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config.h"
+
+void job_close(struct open_job *job)
+{
+    planner_free(job->planner);
+    history_free(job->history);
+    *job = (struct open_job){ 0 };
+}
+
+static int open_with(const struct config *config, const struct corpus *corpus,
+                     const struct job_ledger *ledger, struct open_job *ret_job, struct error *err)
+{
+    struct open_job job = { 0 };
+    int status = history_new(config, ledger, &job.history, err);
+    if (!status)
+        status = planner_open(job.history, corpus, &job.planner, err);
+    if (status)
+        job_close(&job);
+    else
+        *ret_job = job;
+    return status;
+}
+
+/* Is `config` one that the ledger puts in force after step 0? */
+static bool names(const struct config *config, const struct history *history)
+{
+    char *text = NULL;
+    bool found = false;
+    if (config_plan_text(config, &text, NULL))
+        return false;
+    for (size_t i = 1; i < history->count && !found; i++) {
+        char *its_text = NULL;
+        found = config_plan_text(history->epochs[i].config, &its_text, NULL) == 0 &&
+                strcmp(text, its_text) == 0;
+        free(its_text);
+    }
+    free(text);
+    return found;
+}
+
+/* Opens the job of this ledger if it is ours under a newer configuration; false if it is not. */
+static bool try_ledger(const struct config *config, const struct corpus *corpus,
+                       const struct state_directory *directory, struct digest digest,
+                       struct open_job *ret_job)
+{
+    struct job_ledger ledger = { 0 };
+    struct history *history = NULL;
+    bool ours = state_directory_read_ledger(directory, digest, &ledger, NULL) == 0 &&
+                history_new(config, &ledger, &history, NULL) == 0 && names(config, history) &&
+                open_with(config, corpus, &ledger, ret_job, NULL) == 0;
+    history_free(history);
+    job_ledger_fini(&ledger);
+    return ours;
+}
+
+/* `job` is open without a ledger, and is replaced where a ledger names its configuration. */
+static int look_for_ledger(const struct config *config, const struct corpus *corpus,
+                           const struct state_directory *directory, struct open_job *job,
+                           struct error *err)
+{
+    struct state_ledgers ledgers = { 0 };
+    bool found = false;
+    int status = state_directory_ledgers(directory, &ledgers, err);
+    for (size_t i = 0; i < ledgers.count && !status; i++) {
+        struct open_job other;
+        if (!try_ledger(config, corpus, directory, ledgers.jobs[i], &other))
+            continue;
+        if (found) {
+            job_close(&other);
+            status = error_set(err, EX_CONFIG,
+                               "%s: two ledgers came to this configuration: start with the one of "
+                               "step 0",
+                               directory->path);
+            break;
+        }
+        job_close(job);
+        *job = other;
+        found = true;
+    }
+    free(ledgers.jobs);
+    return status;
+}
+
+static int read_ledger(const struct config *config, const struct corpus *corpus,
+                       const struct state_directory *directory, struct open_job *job,
+                       struct error *err)
+{
+    struct job_ledger ledger = { 0 };
+    struct open_job with = { 0 };
+    struct error why = { 0 };
+    int status =
+        state_directory_read_ledger(directory, planner_job_digest(job->planner), &ledger, &why);
+    if (status == EX_NOINPUT) {
+        job_ledger_fini(&ledger);
+        return look_for_ledger(config, corpus, directory, job, err);
+    }
+    if (status)
+        status = error_set(err, status, "%s; put a good copy back", why.text);
+    else
+        status = open_with(config, corpus, &ledger, &with, err);
+    job_ledger_fini(&ledger);
+    if (status)
+        return status;
+    job_close(job);
+    *job = with;
+    return 0;
+}
+
+int job_open(const struct config *config, const struct corpus *corpus,
+             const struct state_directory *directory, struct open_job *ret_job, struct error *err)
+{
+    struct open_job job;
+    int status = open_with(config, corpus, NULL, &job, err);
+    if (status)
+        return status;
+    if (directory && directory->fd >= 0)
+        status = read_ledger(config, corpus, directory, &job, err);
+    if (status)
+        job_close(&job);
+    else
+        *ret_job = job;
+    return status;
+}
