@@ -95,6 +95,12 @@ static bool job_fits(const ballast_client *client, const struct facts *facts,
     if (options->job[0] && strcmp(options->job, facts->job.name) != 0)
         problem_set(problem, BALLAST_WRONG_JOB, "it serves job '%s', not '%s'", facts->job.name,
                     options->job);
+    else if (client->facts_known && !facts_same_ledger(&client->facts, facts) &&
+             memcmp(client->facts.job.digest, facts->job.digest, BALLAST_DIGEST_BYTES) != 0)
+        problem_set(problem, BALLAST_WRONG_JOB,
+                    "its ledger differs: %u changes of the job, where the daemon asked first had "
+                    "%u; give both the same ledger",
+                    facts->ledger_entries, client->facts.ledger_entries);
     else if (client->facts_known &&
              memcmp(client->facts.job.digest, facts->job.digest, BALLAST_DIGEST_BYTES) != 0)
         problem_set(problem, BALLAST_WRONG_JOB,
@@ -135,7 +141,7 @@ static void compare_order(ballast_client *client)
     request_free(&client->check);
     if (order->known && order->step != ORDER_OF_JOB) {
         client->session.state = SESSION_COMPARING;
-        ask_start(client, &client->check, order->step, 0, 0);
+        ask_start_check(client, order->step);
         return;
     }
     if (order->known &&
@@ -191,6 +197,12 @@ static bool keep_order(ballast_client *client, const struct request *request,
 
 /* ---- answers ---- */
 
+static void learn(ballast_client *client, uint64_t step, const uint8_t *digest)
+{
+    client->told.step = step;
+    memcpy(client->told.digest, digest, BALLAST_DIGEST_BYTES);
+}
+
 static void take_hello(ballast_client *client, const Ballast__V1__HelloReply *reply)
 {
     if (reply->status != WIRE_OK) {
@@ -208,6 +220,8 @@ static void take_hello(ballast_client *client, const Ballast__V1__HelloReply *re
         return;
     }
     client->facts = facts;
+    if (!client->facts_known)
+        learn(client, client->options.first_step, facts.job.digest);
     compare_order(client);
 }
 
@@ -303,6 +317,8 @@ static void take_content(ballast_client *client, struct request *request,
     if (!keep_order(client, request, batch))
         return;
     session_succeed(client);
+    if (batch->job_digest.len == BALLAST_DIGEST_BYTES && batch->step >= client->told.step)
+        learn(client, batch->step, batch->job_digest.data);
     request->reply.header = *header;
     *header = (struct wire_message){ 0 };
     frames_move(&request->reply.frames, frames);

@@ -23,6 +23,7 @@ int ask_hello(ballast_client *client)
     hello.client = client->name;
     hello.rank = &rank;
     hello.incarnation = client->incarnation;
+    hello.step = client->options.first_step;
     return link_send(&client->session.link, &hello.base);
 }
 
@@ -49,7 +50,9 @@ static int ask_batch(ballast_client *client, const struct request *request)
     get.cp_rank = request->question.cp_rank;
     get.parts = request->question.parts;
     get.deadline_ms = ask_deadline_ms(client);
-    get.job_digest.data = client->facts.job.digest;
+    /* What a later step said: a daemon that knows less of the job's changes must not serve it. */
+    bool later = request->question.step >= client->told.step;
+    get.job_digest.data = later ? client->told.digest : client->facts.job.digest;
     get.job_digest.len = BALLAST_DIGEST_BYTES;
     return link_send(&client->session.link, &get.base);
 }
@@ -64,6 +67,12 @@ void ask_start(ballast_client *client, struct request *request, uint64_t step, u
         .parts = parts,
     };
     request_start(request, ++client->next_id, &question);
+}
+
+void ask_start_check(ballast_client *client, uint64_t step)
+{
+    const struct question question = { .step = step };
+    request_start(&client->check, ++client->next_id, &question);
 }
 
 static void extend_window(ballast_client *client)

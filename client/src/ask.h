@@ -18,6 +18,9 @@ void ask_all(ballast_client *client, int64_t now_ns);
 void ask_start(ballast_client *client, struct request *request, uint64_t step, uint32_t slot,
                uint32_t parts);
 
+/* Starts client->check: the header alone of a micro-batch that every layout has. */
+void ask_start_check(ballast_client *client, uint64_t step);
+
 /* What a server is given to answer in: half of the silence after which we leave it. */
 uint32_t ask_deadline_ms(const ballast_client *client);
 

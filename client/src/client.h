@@ -62,6 +62,12 @@ struct session {
     struct problem warning; /* the endpoint dropped last, and why */
 };
 
+/* A job digest, which holds from its step on until a daemon gives another for a later one. */
+struct told {
+    uint64_t step;
+    uint8_t digest[BALLAST_DIGEST_BYTES];
+};
+
 struct ballast_client {
     struct options options;
     void *context;
@@ -73,6 +79,7 @@ struct ballast_client {
     struct facts facts;
     struct digests digests;
     struct order order;
+    struct told told;  /* the job digest that a daemon gave last */
     uint64_t end_step; /* the first step that does not exist; UINT64_MAX: not known */
 
     uint64_t next_id;

@@ -16,15 +16,26 @@ struct facts facts_from(const Ballast__V1__HelloReply *reply)
                  .max_sequence_length = reply->max_sequence_length,
                  .vocab_size = reply->vocab_size,
                  .seed = reply->seed,
-                 .steps = reply->steps },
+                 .steps = reply->steps,
+                 .from_step = reply->from_step,
+                 .until_step = reply->until_step },
         .token_bytes = reply->token_bytes,
         .source_count = (uint32_t)reply->n_sources,
+        .ledger_entries = reply->ledger_entries,
     };
     snprintf(facts.job.name, sizeof facts.job.name, "%s", reply->job);
     snprintf(facts.job.server, sizeof facts.job.server, "%s", reply->server);
     snprintf(facts.changes, sizeof facts.changes, "%s", reply->message);
     memcpy(facts.job.digest, reply->job_digest.data, BALLAST_DIGEST_BYTES);
+    if (reply->ledger_digest.len == BALLAST_DIGEST_BYTES)
+        memcpy(facts.ledger_digest, reply->ledger_digest.data, BALLAST_DIGEST_BYTES);
     return facts;
+}
+
+bool facts_same_ledger(const struct facts *a, const struct facts *b)
+{
+    return a->ledger_entries == b->ledger_entries &&
+           memcmp(a->ledger_digest, b->ledger_digest, BALLAST_DIGEST_BYTES) == 0;
 }
 
 bool facts_agree(const struct facts *a, const struct facts *b)

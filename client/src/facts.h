@@ -14,14 +14,19 @@
 
 struct facts {
     ballast_job job;
-    uint32_t token_bytes;              /* of a token on the wire, 2 or 4 */
-    uint32_t source_count;             /* 0: not told */
+    uint32_t token_bytes;    /* of a token on the wire, 2 or 4 */
+    uint32_t source_count;   /* 0: not told */
+    uint32_t ledger_entries; /* how many changes the daemon knows of, at any step */
+    uint8_t ledger_digest[BALLAST_DIGEST_BYTES]; /* zeros without any */
     char changes[FACTS_CHANGES_BYTES]; /* since the job that the daemon served before; empty: none
                                           known */
 };
 
 /* Copies a reply of status OK, which wire_decode has validated. */
 struct facts facts_from(const Ballast__V1__HelloReply *reply);
+
+/* Do two daemons know of the same changes of the job? */
+bool facts_same_ledger(const struct facts *a, const struct facts *b);
 
 /* Do two daemons of the same digest say the same of the job's shape? */
 bool facts_agree(const struct facts *a, const struct facts *b);

@@ -49,3 +49,24 @@ uint64_t permutation_at(const struct permutation *permutation, uint64_t index)
     while (index >= permutation->count);
     return index;
 }
+
+static uint64_t unscramble(const struct permutation *permutation, uint64_t x)
+{
+    unsigned left_bits = permutation->left_bits, right_bits = permutation->right_bits;
+    uint64_t left_mask = (UINT64_C(1) << left_bits) - 1;
+    uint64_t right_mask = (UINT64_C(1) << right_bits) - 1;
+    uint64_t left = x >> right_bits, right = x & right_mask;
+    for (unsigned r = PERMUTATION_ROUNDS; r > 0; r -= 2) {
+        right ^= mix(left + permutation->keys[r - 1]) & right_mask;
+        left ^= mix(right + permutation->keys[r - 2]) & left_mask;
+    }
+    return left << right_bits | right;
+}
+
+uint64_t permutation_index(const struct permutation *permutation, uint64_t value)
+{
+    do
+        value = unscramble(permutation, value);
+    while (value >= permutation->count);
+    return value;
+}

@@ -21,6 +21,9 @@ void permutation_init(struct permutation *permutation, uint64_t count, uint64_t 
 /* Where position `index` (< count) goes. */
 uint64_t permutation_at(const struct permutation *permutation, uint64_t index);
 
+/* The position that goes to `value` (< count): permutation_at the other way round. */
+uint64_t permutation_index(const struct permutation *permutation, uint64_t value);
+
 /* A well-mixed 64-bit value of two: how keys are derived from seed, source and epoch. */
 uint64_t mix_keys(uint64_t a, uint64_t b);
 

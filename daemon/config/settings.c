@@ -27,7 +27,7 @@ static void write_scalar(FILE *file, const yaml_node_t *node)
         unsigned char c = node->data.scalar.value[i];
         if (c == '"' || c == '\\')
             fprintf(file, "\\%c", c);
-        else if (c < ' ' || c == 127)
+        else if (c < ' ' || c == 127 || c == ';')
             fprintf(file, "\\x%02x", c);
         else
             fputc(c, file);
@@ -81,7 +81,25 @@ static void write_settings(FILE *file, const struct document *document, const st
     }
 }
 
-int config_settings(const struct config *config, char **ret_text, struct error *err)
+/* What config_check_successor looks at; the names of sources come with their weights. */
+static void write_identity(FILE *file, const struct document *document, const struct config *config)
+{
+    static const char *const keys[] = { "job", "seed", "vocab_size" };
+    char path[DOCUMENT_PATH_BYTES];
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        fprintf(file, "%s=", keys[i]);
+        write_value(file, document, document_find(document, keys[i]).value);
+        fputc('\n', file);
+    }
+    for (unsigned i = 0; i < config->source_count; i++) {
+        snprintf(path, sizeof path, "sources[%u].epochs", i);
+        fprintf(file, "sources.%s.epochs=", config->sources[i].name);
+        write_value(file, document, document_find(document, path).value);
+        fputc('\n', file);
+    }
+}
+
+static int describe(const struct config *config, bool identity, char **ret_text, struct error *err)
 {
     char *printed = NULL, *text = NULL;
     size_t bytes = 0;
@@ -92,6 +110,8 @@ int config_settings(const struct config *config, char **ret_text, struct error *
     status = document_init(&document, "configuration", printed, strlen(printed), NULL, 0, err);
     free(printed);
     FILE *file = status ? NULL : open_memstream(&text, &bytes);
+    if (file && identity)
+        write_identity(file, &document, config);
     if (file)
         write_settings(file, &document, config);
     document_fini(&document);
@@ -103,6 +123,16 @@ int config_settings(const struct config *config, char **ret_text, struct error *
     }
     *ret_text = text;
     return 0;
+}
+
+int config_settings(const struct config *config, char **ret_text, struct error *err)
+{
+    return describe(config, false, ret_text, err);
+}
+
+int config_description(const struct config *config, char **ret_text, struct error *err)
+{
+    return describe(config, true, ret_text, err);
 }
 
 /* ---- reading ---- */
@@ -196,6 +226,30 @@ int config_check_successor(const struct config *config, const struct config *cha
     int status = 0;
     for (unsigned i = 0; i < config->source_count && !status; i++)
         status = check_source(&config->sources[i], &changed->sources[i], err);
+    return status;
+}
+
+static unsigned count_sources(const char *description)
+{
+    unsigned count = 0;
+    for (; (description = strstr(description, ".epochs=")); description++)
+        count++;
+    return count;
+}
+
+int config_read_successor(const struct config *config, const char *description,
+                          struct config **ret_config, struct error *err)
+{
+    struct config *changed = NULL;
+    if (count_sources(description) != config->source_count)
+        return must_stay("the number of sources", err);
+    int status = config_with_settings(config, description, &changed, err);
+    if (!status)
+        status = config_check_successor(config, changed, err);
+    if (status)
+        config_free(changed);
+    else
+        *ret_config = changed;
     return status;
 }
 

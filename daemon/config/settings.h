@@ -10,8 +10,21 @@
 
 #define SETTINGS_MOST_BYTES ((size_t)256 << 10)
 
-/* The settings of a configuration, all of them. The text is the caller's to free. EX_OSERR. */
+/*
+ * The settings of a configuration, all of them; no ';' stands in them. The text is the caller's to
+ * free. EX_OSERR.
+ */
 int config_settings(const struct config *config, char **ret_text, struct error *err);
+
+/* The same, and in front of them lines of what must stay as it is: for config_read_successor. */
+int config_description(const struct config *config, char **ret_text, struct error *err);
+
+/*
+ * The configuration that config_description described, with the rest as in `config`, if it may
+ * follow on `config`; see config_check_successor. Errors and ownership as config_with_settings.
+ */
+int config_read_successor(const struct config *config, const char *description,
+                          struct config **ret_config, struct error *err);
 
 /*
  * A copy of `config` with these settings, which config_settings wrote. EX_CONFIG says which does

@@ -20,6 +20,7 @@ struct status {
     json_int_t unreachable, congested;     /* replies that could not be delivered */
     json_t *planning_at, *planning_target; /* numbers while the planner is busy */
     json_t *snapshots;                     /* an object, or null where none are kept */
+    json_t *ledger;                        /* an object */
     json_int_t cache_bytes, cache_limit_bytes, cache_payloads, in_flight_bytes;
 };
 
@@ -28,7 +29,7 @@ static int read_status(json_t *answer, struct status *status, struct error *err)
     json_error_t why;
     if (json_unpack_ex(
             answer, &why, 0,
-            "{ss ss ss ss sF so so so sI sI sI sI sI sI sI so so s{sI sI sI sI} s?o s?o s?o}",
+            "{ss ss ss ss sF so so so sI sI sI sI sI sI sI so so s{sI sI sI sI} s?o s?o s?o s?o}",
             "job", &status->job, "server", &status->server, "state", &status->state, "job_digest",
             &status->job_digest, "uptime_s", &status->uptime_s, "planned_step", &status->planned,
             "requested_step", &status->requested, "steps", &status->steps, "clients",
@@ -39,7 +40,7 @@ static int read_status(json_t *answer, struct status *status, struct error *err)
             "cache", "bytes", &status->cache_bytes, "limit_bytes", &status->cache_limit_bytes,
             "payloads", &status->cache_payloads, "in_flight_bytes", &status->in_flight_bytes,
             "planning_at", &status->planning_at, "planning_target", &status->planning_target,
-            "snapshots", &status->snapshots))
+            "snapshots", &status->snapshots, "ledger", &status->ledger))
         return daemon_misfit(&why, err);
     return 0;
 }
@@ -185,6 +186,21 @@ static void describe_cache(struct table *facts, const struct status *status)
                human_bytes((uint64_t)status->in_flight_bytes, in_flight));
 }
 
+/* Only of a job that was changed on its way. */
+static void describe_ledger(struct table *facts, const struct status *status)
+{
+    json_int_t entries, last;
+    const char *digest;
+    if (json_unpack(status->ledger, "{sI sI ss}", "entries", &entries, "last_step", &last, "digest",
+                    &digest))
+        return;
+    char count[HUMAN_BYTES], step[HUMAN_BYTES];
+    table_cell(facts, "ledger");
+    table_cell(facts, "%s entr%s, the last from step %s on; digest %s",
+               human_count((uint64_t)entries, count), entries == 1 ? "y" : "ies",
+               human_count((uint64_t)last, step), digest);
+}
+
 static int show_status(json_t *answer, struct output *out, struct error *err)
 {
     struct status status = { 0 };
@@ -200,6 +216,7 @@ static int show_status(json_t *answer, struct output *out, struct error *err)
     describe_counts(facts, "refused", status.refusals, STYLE_WARNING);
     describe_losses(facts, &status);
     describe_cache(facts, &status);
+    describe_ledger(facts, &status);
     code = describe_snapshots(facts, &status, err);
     if (!code)
         code = table_print(facts, out, err);

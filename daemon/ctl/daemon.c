@@ -14,15 +14,23 @@
 #define DEFAULT_TIMEOUT_MS 2000
 #define SCREEN_MS 1000.0
 
+/* One question: to whom, what, and who shows the answer. */
+struct question {
+    const struct arguments *arguments;
+    const char *const *words;
+    size_t count;
+    show_answer *show;
+};
+
 /* Where the daemon is asked; the text is the caller's to free. */
 static int find_endpoint(const struct arguments *arguments, char **ret_endpoint, struct error *err)
 {
     const char *path = argument_text(arguments, OPTION_CONFIG, NULL);
     const char *given = argument_text(arguments, OPTION_ADMIN, NULL);
     char *endpoint = NULL;
-    if (path && given)
+    if (path && given && !command_accepts(arguments->command, OPTION_CONFIG)->required)
         return error_set(err, EX_USAGE, "--admin and --config exclude each other");
-    if (path) {
+    if (path && !given) {
         struct config *config = NULL;
         int code = config_load(path, NULL, 0, &config, err);
         if (code)
@@ -59,31 +67,33 @@ static int print_answer(const struct arguments *arguments, const char *text, sho
     return code ? code : output_flush(out, err);
 }
 
-static int ask_once(const struct arguments *arguments, struct admin_client *client,
-                    show_answer *show, struct output *out, struct error *err)
+static int ask_once(const struct question *question, struct admin_client *client,
+                    struct output *out, struct error *err)
 {
+    const struct arguments *arguments = question->arguments;
     int timeout_ms = (int)argument_number(arguments, OPTION_TIMEOUT, DEFAULT_TIMEOUT_MS);
     char *text = NULL;
-    int code = admin_ask(client, arguments->command->name, (const char *const *)arguments->operands,
-                         (size_t)arguments->operand_count, timeout_ms, &text, err);
+    int code = admin_ask(client, arguments->command->name, question->words, question->count,
+                         timeout_ms, &text, err);
     if (code)
         return code;
     if (argument_given(arguments, OPTION_INTERVAL) && !argument_given(arguments, OPTION_JSON))
         output_clear_screen(out);
-    code = print_answer(arguments, text, show, out, err);
+    code = print_answer(arguments, text, question->show, out, err);
     free(text);
     return code;
 }
 
-static int ask_repeatedly(const struct arguments *arguments, struct admin_client *client,
-                          show_answer *show, struct output *out, struct error *err)
+static int ask_repeatedly(const struct question *question, struct admin_client *client,
+                          struct output *out, struct error *err)
 {
+    const struct arguments *arguments = question->arguments;
     bool again = argument_given(arguments, OPTION_INTERVAL);
     double interval_ms = arguments->values[OPTION_INTERVAL].seconds * SCREEN_MS;
     /* Blocks of text need a line between them where no screen is cleared. */
     bool spaced = !out->terminal && !argument_given(arguments, OPTION_JSON);
     for (;;) {
-        int code = ask_once(arguments, client, show, out, err);
+        int code = ask_once(question, client, out, err);
         if (code || !again)
             return code;
         if (!output_wait(out, interval_ms < 1e12 ? (uint64_t)interval_ms : UINT64_C(1000000000000)))
@@ -93,9 +103,9 @@ static int ask_repeatedly(const struct arguments *arguments, struct admin_client
     }
 }
 
-int daemon_ask(const struct arguments *arguments, show_answer *show, struct output *out,
-               struct error *err)
+static int ask(const struct question *question, struct output *out, struct error *err)
 {
+    const struct arguments *arguments = question->arguments;
     uint64_t timeout_ms = argument_number(arguments, OPTION_TIMEOUT, DEFAULT_TIMEOUT_MS);
     if (timeout_ms > INT_MAX)
         return error_set(err, EX_USAGE, "--timeout: found %" PRIu64 ", expected at most %d",
@@ -110,8 +120,23 @@ int daemon_ask(const struct arguments *arguments, show_answer *show, struct outp
         code = admin_open(endpoint, &keys, &client, err);
     keys_wipe(&keys);
     if (!code)
-        code = ask_repeatedly(arguments, client, show, out, err);
+        code = ask_repeatedly(question, client, out, err);
     admin_close(client);
     free(endpoint);
     return code;
+}
+
+int daemon_ask(const struct arguments *arguments, show_answer *show, struct output *out,
+               struct error *err)
+{
+    struct question question = { arguments, (const char *const *)arguments->operands,
+                                 (size_t)arguments->operand_count, show };
+    return ask(&question, out, err);
+}
+
+int daemon_tell(const struct arguments *arguments, const char *const *words, size_t count,
+                show_answer *show, struct output *out, struct error *err)
+{
+    struct question question = { arguments, words, count, show };
+    return ask(&question, out, err);
 }

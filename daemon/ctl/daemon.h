@@ -18,6 +18,10 @@ typedef int show_answer(json_t *answer, struct output *out, struct error *err);
 int daemon_ask(const struct arguments *arguments, show_answer *show, struct output *out,
                struct error *err);
 
+/* The same with arguments of its own, once. --admin goes before the socket of --config. */
+int daemon_tell(const struct arguments *arguments, const char *const *words, size_t count,
+                show_answer *show, struct output *out, struct error *err);
+
 /* The answer has another shape than this version knows. */
 int daemon_misfit(const json_error_t *why, struct error *err);
 

@@ -484,6 +484,12 @@ const struct source_cursor *epoch_cursors(const struct epoch *epoch)
     return stream_cursors(epoch->stream);
 }
 
+uint64_t epoch_position(const struct epoch *epoch, size_t source, uint64_t source_epoch,
+                        uint64_t document)
+{
+    return stream_position(epoch->stream, source, source_epoch, document);
+}
+
 const struct pack_policy *epoch_policy(const struct epoch *epoch, const void **ret_state)
 {
     *ret_state = epoch->packer;

@@ -46,6 +46,8 @@ const struct auto_thresholds *epoch_auto_thresholds(const struct epoch *epoch);
 struct digest epoch_job_digest(const struct epoch *epoch);
 const char *epoch_job_text(const struct epoch *epoch);
 const struct source_cursor *epoch_cursors(const struct epoch *epoch);
+uint64_t epoch_position(const struct epoch *epoch, size_t source, uint64_t source_epoch,
+                        uint64_t document);
 const struct pack_policy *epoch_policy(const struct epoch *epoch, const void **ret_state);
 const struct piece *epoch_backlog(const struct epoch *epoch, size_t *ret_count);
 void epoch_watch(struct epoch *epoch, planner_watcher *watcher, void *context);

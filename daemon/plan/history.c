@@ -62,7 +62,7 @@ void history_free(struct history *history)
     if (!history)
         return;
     /* The first is the caller's own where the ledger has no settings for it. */
-    for (size_t i = history->ledger.settings ? 0 : 1; i < history->count; i++)
+    for (size_t i = history->ledger.settings ? 0 : 1; history->epochs && i < history->count; i++)
         config_free((struct config *)(uintptr_t)history->epochs[i].config);
     free(history->epochs);
     job_ledger_fini(&history->ledger);
@@ -73,6 +73,14 @@ size_t history_epoch(const struct history *history, uint64_t step)
 {
     size_t index = history->count - 1;
     while (index > 0 && history->epochs[index].from_step > step)
+        index--;
+    return index;
+}
+
+size_t history_epoch_after(const struct history *history, size_t entries)
+{
+    size_t index = history->count - 1;
+    while (index > 0 && history->epochs[index].entries > entries)
         index--;
     return index;
 }

@@ -35,6 +35,9 @@ void history_free(struct history *history);
 /* The epoch of `step`, counted from 0. */
 size_t history_epoch(const struct history *history, uint64_t step);
 
+/* The epoch that holds once that many entries of the ledger are applied. */
+size_t history_epoch_after(const struct history *history, size_t entries);
+
 static inline const struct config *history_config(const struct history *history, uint64_t step)
 {
     return history->epochs[history_epoch(history, step)].config;

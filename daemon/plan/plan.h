@@ -122,6 +122,10 @@ const char *planner_job_text(const struct planner *planner);
 
 const struct source_cursor *planner_cursors(const struct planner *planner);
 
+/* stream_position; the same under every configuration of the job. */
+uint64_t planner_position(const struct planner *planner, size_t source, uint64_t epoch,
+                          uint64_t document);
+
 /* The policy, and its state, for reports on what waits where. */
 const struct pack_policy *planner_policy(const struct planner *planner, const void **ret_state);
 
@@ -140,8 +144,9 @@ typedef void planner_watcher(void *context, bool begins);
 /* For those who measure packing; NULL, the default, for nobody. */
 void planner_watch(struct planner *planner, planner_watcher *watcher, void *context);
 
-#define PLANNER_BACKLOG UINT32_MAX /* place of a waiting piece of planner_backlog; they are last   \
-                                    */
+#define PLANNER_BACKLOG                                                                            \
+    UINT32_MAX /* place of a waiting piece of planner_backlog; they are last                       \
+                */
 
 /* The planner's whole state between two steps. Zero-initialise, reuse, planner_state_fini. */
 struct planner_state {

@@ -45,15 +45,6 @@ static int entry_text(const struct planner *planner, size_t index, size_t epoch,
     return error_memory(err, "reading the ledger");
 }
 
-/* The epoch that holds once `entries` entries are applied. */
-static size_t epoch_after(const struct history *history, size_t entries)
-{
-    size_t index = history->count - 1;
-    while (index > 0 && history->epochs[index].entries > entries)
-        index--;
-    return index;
-}
-
 static int open_epochs(struct planner *planner, const struct corpus *corpus, struct error *err)
 {
     const struct history *history = planner->history;
@@ -74,8 +65,8 @@ static int chain_digests(struct planner *planner, struct error *err)
     for (size_t i = 0; i < ledger->count; i++) {
         char *text;
         size_t bytes;
-        int status =
-            entry_text(planner, i, epoch_after(planner->history, i + 1), &text, &bytes, err);
+        int status = entry_text(planner, i, history_epoch_after(planner->history, i + 1), &text,
+                                &bytes, err);
         if (status)
             return status;
         planner->digests[i + 1] = digest_chain(planner->digests[i], text, bytes);
@@ -251,6 +242,12 @@ const struct source_cursor *planner_cursors(const struct planner *planner)
     return epoch_cursors(now(planner));
 }
 
+uint64_t planner_position(const struct planner *planner, size_t source, uint64_t epoch,
+                          uint64_t document)
+{
+    return epoch_position(planner->epochs[0], source, epoch, document);
+}
+
 const struct pack_policy *planner_policy(const struct planner *planner, const void **ret_state)
 {
     return epoch_policy(now(planner), ret_state);
@@ -286,6 +283,6 @@ int planner_restore(struct planner *planner, const struct planner_state *state, 
 {
     size_t applied = job_ledger_before(&planner->history->ledger, state->next_step);
     planner->applied = applied;
-    planner->at = epoch_after(planner->history, applied);
+    planner->at = history_epoch_after(planner->history, applied);
     return epoch_restore(now(planner), state, err);
 }

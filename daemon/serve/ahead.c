@@ -15,10 +15,11 @@ static unsigned most_jobs(const struct server *server)
 static void step_on(struct server *server)
 {
     struct payload_key *at = &server->ahead;
-    if (++at->rank < server->config->parallel.cp)
+    const struct config *config = history_config(server->lineage->history, at->step);
+    if (++at->rank < config->parallel.cp)
         return;
     at->rank = 0;
-    if (++at->microbatch < config_step_microbatches(server->config))
+    if (++at->microbatch < config_step_microbatches(config))
         return;
     at->microbatch = 0;
     at->step++;
@@ -38,6 +39,8 @@ static bool order(struct server *server, struct shared_plan *plan)
 {
     struct payload *present;
     struct payload_key key = server->ahead;
+    if (server->changing_from <= key.step)
+        return false;
     if (payload_cache_find(&server->cache, key, &present) != PAYLOAD_ABSENT)
         return true;
     size_t bytes =

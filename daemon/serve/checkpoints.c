@@ -124,6 +124,18 @@ int checkpoints_leave(struct checkpoints *checkpoints, const struct planner *pla
     return failed;
 }
 
+void checkpoints_forget(struct checkpoints *checkpoints, uint64_t step)
+{
+    while (checkpoints->count && checkpoints->states[checkpoints->count - 1].next_step > step) {
+        struct planner_state *state = &checkpoints->states[--checkpoints->count];
+        checkpoints->bytes -= state_bytes(state);
+        planner_state_fini(state);
+    }
+    for (size_t i = 0; i < CHECKPOINT_RECENT; i++)
+        if (checkpoints->recent_used[i] && checkpoints->recent[i].next_step > step)
+            checkpoints->recent_used[i] = false;
+}
+
 const struct planner_state *checkpoints_nearest(const struct checkpoints *checkpoints,
                                                 uint64_t step)
 {

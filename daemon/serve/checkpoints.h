@@ -53,6 +53,9 @@ int checkpoints_put(struct checkpoints *checkpoints, struct planner_state *state
 int checkpoints_leave(struct checkpoints *checkpoints, const struct planner *planner,
                       struct error *err);
 
+/* Drops every state behind `step`: what leads there is no longer what it was. */
+void checkpoints_forget(struct checkpoints *checkpoints, uint64_t step);
+
 /* The state with the largest next_step <= step, or NULL. Valid until the next add or leave. */
 const struct planner_state *checkpoints_nearest(const struct checkpoints *checkpoints,
                                                 uint64_t step);

@@ -195,6 +195,11 @@ static void collect_payloads(struct server *server)
 {
     struct gather_job *job;
     while ((job = gather_take(server->gather))) {
+        /* What the ledger has overruled meanwhile is nobody's: the cache has forgotten it. */
+        if (lineage_overrules(server->lineage, job->plan->entries, job->key.step)) {
+            gather_job_free(job);
+            continue;
+        }
         if (job->payload) {
             payload_cache_fill(&server->cache, job->key, job->payload);
         } else {
@@ -224,6 +229,7 @@ static void on_wake(uv_async_t *handle)
     collect_payloads(server);
     operators_on_report(server);
     operators_on_snapshot(server);
+    operators_on_change(server);
     server->stalled_left = server->stalled_count;
     on_room_timer(&server->room_timer);
     gather_ahead_of_demand(server);

@@ -33,20 +33,22 @@ static void describe(struct former_job *former, const struct state_directory *di
 }
 
 void former_jobs_find(struct former_jobs *jobs, const struct state_directory *directory,
-                      const struct state_list *list, struct digest job, const char *text)
+                      const struct state_list *list, const struct lineage *lineage,
+                      const char *text)
 {
+    size_t epoch;
     jobs->count = 0;
     for (size_t i = 0; i < list->job_count; i++) {
         const struct state_job *known = &list->jobs[i];
         struct former_job *former =
-            digest_equal(known->digest, job) ? NULL : find_or_add(jobs, known->digest);
+            lineage_knows(lineage, known->digest, &epoch) ? NULL : find_or_add(jobs, known->digest);
         if (former)
             former->served_ns = known->served_ns;
     }
     for (size_t i = 0; i < list->count; i++) {
         const struct state_entry *entry = &list->entries[i];
         struct former_job *former =
-            digest_equal(entry->job, job) ? NULL : find_or_add(jobs, entry->job);
+            lineage_knows(lineage, entry->job, &epoch) ? NULL : find_or_add(jobs, entry->job);
         if (!former)
             continue;
         former->snapshots++;

@@ -5,6 +5,7 @@
 #ifndef BALLAST_SERVE_FORMER_JOBS_H
 #define BALLAST_SERVE_FORMER_JOBS_H
 
+#include "serve/lineage.h"
 #include "state/state_directory.h"
 
 #define FORMER_JOBS_MOST 64
@@ -22,9 +23,10 @@ struct former_jobs {
     size_t count;
 };
 
-/* Finds them in `list`: every job but `job`, which is described by `text`. Blocks on I/O. */
+/* Finds them in `list`: all but the job of `lineage`, described by `text`. Blocks on I/O. */
 void former_jobs_find(struct former_jobs *jobs, const struct state_directory *directory,
-                      const struct state_list *list, struct digest job, const char *text);
+                      const struct state_list *list, const struct lineage *lineage,
+                      const char *text);
 
 /* What has changed since that job, or NULL when it is not known. */
 const char *former_jobs_difference(const struct former_jobs *jobs, struct digest job);

@@ -81,6 +81,20 @@ static json_t *snapshot_facts(const struct server *server)
     return object;
 }
 
+static json_t *ledger_facts(const struct lineage *lineage)
+{
+    char digest[DIGEST_TEXT_BYTES];
+    const struct job_ledger *ledger = &lineage->history->ledger;
+    uint64_t last = ledger->count ? ledger->entries[ledger->count - 1].step : 0;
+    json_t *object = json_object();
+    json_object_set_new(object, "entries", number(ledger->count));
+    json_object_set_new(object, "last_step", number_or_null(ledger->count > 0, last));
+    json_object_set_new(object, "digest",
+                        ledger->count ? json_string(digest_text(lineage->ledger, digest))
+                                      : json_null());
+    return object;
+}
+
 static void set_progress(json_t *object, const struct server *server)
 {
     struct plan_store_facts facts;
@@ -106,7 +120,8 @@ char *operator_json_status(const struct server *server)
                         json_string(server->phase >= SERVER_DRAINING ? "draining" : "serving"));
     json_object_set_new(object, "uptime_s",
                         number((server_now_ms(server) - server->started_ms) / 1000));
-    json_object_set_new(object, "job_digest", json_string(digest_text(server->job_digest, digest)));
+    json_object_set_new(object, "job_digest",
+                        json_string(digest_text(server->lineage->digests[0], digest)));
     set_progress(object, server);
     json_object_set_new(object, "clients", number(server->sessions.table.count));
     json_object_set_new(object, "waiting_requests", number(server->waiting.count));
@@ -118,6 +133,14 @@ char *operator_json_status(const struct server *server)
     json_object_set_new(object, "refusals", refusals(counters, &server->access));
     json_object_set_new(object, "cache", cache_facts(server));
     json_object_set_new(object, "snapshots", snapshot_facts(server));
+    json_object_set_new(object, "ledger", ledger_facts(server->lineage));
+    return dump(object);
+}
+
+char *operator_json_change(const struct planner_change *change)
+{
+    json_t *object = ledger_facts(change->lineage);
+    json_object_set_new(object, "step", number(change->entry.step));
     return dump(object);
 }
 
@@ -191,6 +214,7 @@ static json_t *place_new(const struct waiting_place *place)
 
 char *operator_json_queues(const struct server *server, const struct planner_report *report)
 {
+    const struct config *config = history_config(server->lineage->history, report->step);
     uint64_t pieces = 0, tokens = 0, oldest = report->step;
     json_t *places = json_array();
     for (size_t i = 0; i < report->place_count; i++) {
@@ -202,7 +226,7 @@ char *operator_json_queues(const struct server *server, const struct planner_rep
     }
     json_t *object = json_object();
     json_object_set_new(object, "step", number(report->step));
-    json_object_set_new(object, "policy", json_string(server->config->packing.policy));
+    json_object_set_new(object, "policy", json_string(config->packing.policy));
     json_object_set_new(object, "places", places);
     json_object_set_new(object, "pieces", number(pieces));
     json_object_set_new(object, "tokens", number(tokens));
@@ -218,7 +242,7 @@ static double share(double part, double whole)
 }
 
 static json_t *source_new(const struct source *source, const struct source_cursor *cursor,
-                          double weights, double tokens)
+                          double target, double realised)
 {
     const char *format = source->format == SOURCE_LENGTHS ? "lengths" : "megatron";
     json_t *object = json_object();
@@ -228,8 +252,8 @@ static json_t *source_new(const struct source *source, const struct source_curso
     json_object_set_new(object, "documents", number(source->documents));
     json_object_set_new(object, "empty_documents", number(source->empty_documents));
     json_object_set_new(object, "tokens", number(source->tokens));
-    json_object_set_new(object, "target_share", json_real(share((double)source->weight, weights)));
-    json_object_set_new(object, "realised_share", json_real(share((double)cursor->tokens, tokens)));
+    json_object_set_new(object, "target_share", json_real(target));
+    json_object_set_new(object, "realised_share", json_real(realised));
     json_object_set_new(object, "epoch", number(cursor->epoch));
     json_object_set_new(object, "position", number(cursor->position));
     json_object_set_new(object, "served_documents", number(cursor->documents));
@@ -242,14 +266,18 @@ static json_t *source_new(const struct source *source, const struct source_curso
 char *operator_json_sources(const struct server *server, const struct planner_report *report)
 {
     const struct corpus *corpus = server->corpus;
+    const struct config *config = history_config(server->lineage->history, report->step);
     double weights = 0, tokens = 0;
     for (size_t i = 0; i < corpus->source_count; i++) {
-        weights += (double)corpus->sources[i].weight;
-        tokens += (double)report->cursors[i].tokens;
+        weights += config->sources[i].weight;
+        tokens += (double)report->cursors[i].blended;
     }
     json_t *array = json_array();
-    for (size_t i = 0; i < corpus->source_count; i++)
-        json_array_append_new(
-            array, source_new(&corpus->sources[i], &report->cursors[i], weights, tokens));
+    for (size_t i = 0; i < corpus->source_count; i++) {
+        const struct source_cursor *cursor = &report->cursors[i];
+        json_array_append_new(array, source_new(&corpus->sources[i], cursor,
+                                                share(config->sources[i].weight, weights),
+                                                share((double)cursor->blended, tokens)));
+    }
     return dump(array);
 }

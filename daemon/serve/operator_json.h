@@ -9,6 +9,7 @@
 char *operator_json_status(const struct server *server);
 char *operator_json_ranks(const struct server *server);
 char *operator_json_queues(const struct server *server, const struct planner_report *report);
+char *operator_json_change(const struct planner_change *change);
 char *operator_json_snapshot(const struct server *server, const struct snapshots_answer *answer);
 char *operator_json_sources(const struct server *server, const struct planner_report *report);
 

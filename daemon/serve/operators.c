@@ -1,7 +1,7 @@
 /*
  * The operators' socket: commands of ballastctl. `status`, `ranks` and `drain` are answered at
  * once; `queues` and `sources` wait for a report of the planner, `step K` for the plan of that
- * step, `snapshot` for the disk.
+ * step, `snapshot`, `reshape` and `skip` for the disk.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 
 #include "ballast/v1/ballast.pb-c.h"
 #include "plan/plan_json.h"
+#include "serve/ledger_commands.h"
 #include "serve/operator_json.h"
 #include "serve/receive.h"
 #include "serve/reply.h"
@@ -19,7 +20,13 @@
 #define QUESTION_MOST 64
 #define QUESTION_WAIT_MS 10000
 
-enum question_kind { QUESTION_QUEUES, QUESTION_SOURCES, QUESTION_STEP, QUESTION_SNAPSHOT };
+enum question_kind {
+    QUESTION_QUEUES,
+    QUESTION_SOURCES,
+    QUESTION_STEP,
+    QUESTION_SNAPSHOT,
+    QUESTION_CHANGE
+};
 
 /* A command that waits for the planner. */
 struct operator_question {
@@ -91,7 +98,7 @@ static void show_plan(struct server *server, const struct peer_id *peer,
 {
     char *json = NULL;
     struct error err = { 0 };
-    if (step_plan_json(&shared->plan, server->config, &json, &err))
+    if (step_plan_json(&shared->plan, shared->config, &json, &err))
         reply_admin(server, peer, WIRE_INTERNAL, err.text, NULL);
     else
         answer_text(server, peer, json);
@@ -185,6 +192,31 @@ static void command_snapshot(struct server *server, const struct peer_id *peer,
         plan_store_request_snapshot(server->plans);
 }
 
+/* Files that could not be written are told apart from what cannot be. */
+static enum wire_status change_status(int sysexit)
+{
+    if (sysexit == EX_USAGE || sysexit == EX_CONFIG || sysexit == EX_DATAERR)
+        return WIRE_BAD_REQUEST;
+    return sysexit == EX_OSERR ? WIRE_BUSY : WIRE_IO_ERROR;
+}
+
+static void command_change(struct server *server, const struct peer_id *peer,
+                           const Ballast__V1__Admin *admin)
+{
+    struct ledger_entry entry = { .settings = NULL };
+    struct error err = { 0 };
+    char why[WIRE_MAX_MESSAGE_BYTES + 1];
+    enum wire_status status = ledger_command_read(server, admin, &entry, why, sizeof why);
+    if (status != WIRE_OK) {
+        reply_admin(server, peer, status, why, NULL);
+        return;
+    }
+    struct operator_question *question = add_question(server, peer, QUESTION_CHANGE, 0);
+    if (question && ledger_command_begin(server, &entry, &err))
+        refuse_question(server, question, change_status(err.code), err.text);
+    free(entry.settings);
+}
+
 static void command_drain(struct server *server, const struct peer_id *peer,
                           const Ballast__V1__Admin *admin)
 {
@@ -199,9 +231,10 @@ static const struct {
     unsigned roles;
     void (*run)(struct server *, const struct peer_id *, const Ballast__V1__Admin *);
 } commands[] = {
-    { "status", ROLE_OPERATOR, command_status }, { "queues", ROLE_OPERATOR, command_queues },
-    { "ranks", ROLE_OPERATOR, command_ranks },   { "sources", ROLE_OPERATOR, command_sources },
-    { "step", ROLE_OPERATOR, command_step },     { "snapshot", ROLE_OPERATOR, command_snapshot },
+    { "status", ROLE_OPERATOR, command_status },  { "queues", ROLE_OPERATOR, command_queues },
+    { "ranks", ROLE_OPERATOR, command_ranks },    { "sources", ROLE_OPERATOR, command_sources },
+    { "step", ROLE_OPERATOR, command_step },      { "snapshot", ROLE_OPERATOR, command_snapshot },
+    { "reshape", ROLE_OPERATOR, command_change }, { "skip", ROLE_OPERATOR, command_change },
     { "drain", ROLE_OPERATOR, command_drain },
 };
 
@@ -214,8 +247,10 @@ static void run_command(struct server *server, const struct incoming *incoming,
     while (i < count && strcmp(commands[i].name, admin->command) != 0)
         i++;
     if (i == count)
-        reply_admin(server, peer, WIRE_UNKNOWN_COMMAND,
-                    "expected status, queues, ranks, sources, step, snapshot or drain", NULL);
+        reply_admin(
+            server, peer, WIRE_UNKNOWN_COMMAND,
+            "expected status, queues, ranks, sources, step, snapshot, reshape, skip or drain",
+            NULL);
     else if (!access_permits(&server->access, server->operators.curve_secret_key != NULL,
                              incoming_key(incoming), commands[i].roles, &user))
         reply_admin(server, peer, WIRE_DENIED, "that takes a key with the role operator", NULL);
@@ -327,6 +362,27 @@ void operators_on_snapshot(struct server *server)
             reply_admin(server, &question->peer, WIRE_IO_ERROR, answer.error.text, NULL);
         else
             answer_text(server, &question->peer, operator_json_snapshot(server, &answer));
+        end_question(server, question);
+    }
+}
+
+void operators_on_change(struct server *server)
+{
+    struct planner_change change;
+    if (!planner_thread_take_change(server->planner, &change))
+        return;
+    ledger_command_end(server, &change);
+    struct list *at = server->questions.next;
+    while (at != &server->questions) {
+        struct operator_question *question = list_entry(at, struct operator_question, link);
+        at = at->next;
+        if (question->kind != QUESTION_CHANGE)
+            continue;
+        if (change.error.code)
+            reply_admin(server, &question->peer, change_status(change.error.code),
+                        change.error.text, NULL);
+        else
+            answer_text(server, &question->peer, operator_json_change(&change));
         end_question(server, question);
     }
 }

@@ -125,6 +125,18 @@ void payload_cache_cancel(struct payload_cache *cache, struct payload_key key)
         drop(cache, entry);
 }
 
+void payload_cache_drop_from(struct payload_cache *cache, uint64_t step)
+{
+    struct hash_link *link = hash_table_each(&cache->table, NULL);
+    while (link) {
+        struct hash_link *next = hash_table_each(&cache->table, link);
+        struct entry *entry = list_entry(link, struct entry, link);
+        if (entry->key.step >= step)
+            drop(cache, entry);
+        link = next;
+    }
+}
+
 void payload_cache_forget(struct payload_cache *cache, uint64_t step)
 {
     struct list *at = cache->used.next;

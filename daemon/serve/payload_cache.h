@@ -56,6 +56,9 @@ void payload_cache_fill(struct payload_cache *cache, struct payload_key key,
 /* Gives a reserved entry up. */
 void payload_cache_cancel(struct payload_cache *cache, struct payload_key key);
 
+/* Drops every entry of `step` and later ones, also those that are still being gathered. */
+void payload_cache_drop_from(struct payload_cache *cache, uint64_t step);
+
 /* Drops complete entries of steps before `step`. */
 void payload_cache_forget(struct payload_cache *cache, uint64_t step);
 

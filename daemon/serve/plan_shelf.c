@@ -39,6 +39,17 @@ void plan_shelf_fini(struct plan_shelf *shelf)
     hash_table_fini(&shelf->by_step);
 }
 
+void plan_shelf_drop_from(struct plan_shelf *shelf, uint64_t step)
+{
+    struct list *at = shelf->used.next;
+    while (at != &shelf->used) {
+        struct entry *entry = list_entry(at, struct entry, used);
+        at = at->next;
+        if (entry->link.key >= step)
+            drop(shelf, entry);
+    }
+}
+
 bool plan_shelf_has(const struct plan_shelf *shelf, uint64_t step)
 {
     return entry_of(shelf, step) != NULL;

@@ -40,6 +40,9 @@ int plan_shelf_init(struct plan_shelf *shelf, struct plan_shelf_limits limits, s
 /* Lets go of every plan. A zeroed shelf is accepted. */
 void plan_shelf_fini(struct plan_shelf *shelf);
 
+/* Lets go of the plans of `step` and later ones. */
+void plan_shelf_drop_from(struct plan_shelf *shelf, uint64_t step);
+
 bool plan_shelf_has(const struct plan_shelf *shelf, uint64_t step);
 
 /* A reference of the caller's, and the plan counts as used just now; NULL: it is not here. */

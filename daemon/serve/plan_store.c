@@ -24,7 +24,7 @@ struct plan_store {
     bool cheapest_next; /* whose turn it is */
     uint32_t steps_ahead;
     bool ahead_failed; /* planning ahead has failed: wait for a request before trying again */
-    bool stop, report, snapshot;
+    bool stop, report, snapshot, change;
     struct plan_news news;
     struct plan_store_facts facts;
 };
@@ -200,6 +200,14 @@ void plan_store_request_snapshot(struct plan_store *store)
     pthread_mutex_unlock(&store->lock);
 }
 
+void plan_store_request_change(struct plan_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    store->change = true;
+    pthread_cond_signal(&store->work);
+    pthread_mutex_unlock(&store->lock);
+}
+
 /* ---- the planner's side ---- */
 
 static bool can_be_planned(struct plan_store *store, const struct wanted *wanted)
@@ -258,6 +266,11 @@ static bool choose(struct plan_store *store, plan_cost *cost, void *context, uin
     if (store->report) {
         store->report = false;
         *ret_choice = PLAN_CHOICE_REPORT;
+        return true;
+    }
+    if (store->change) {
+        store->change = false;
+        *ret_choice = PLAN_CHOICE_CHANGE;
         return true;
     }
     if (store->snapshot) {
@@ -320,6 +333,20 @@ void plan_store_put(struct plan_store *store, struct shared_plan *shared)
     }
     pthread_mutex_unlock(&store->lock);
     shared_plan_unref(shared);
+}
+
+void plan_store_forget(struct plan_store *store, uint64_t step)
+{
+    pthread_mutex_lock(&store->lock);
+    plan_shelf_drop_from(&store->plans, step);
+    if (store->facts.end >= step) {
+        store->facts.end = PLAN_STORE_NO_END;
+        store->news.ended = false;
+    }
+    if (store->facts.planned > step)
+        store->facts.planned = step;
+    store->ahead_failed = false;
+    pthread_mutex_unlock(&store->lock);
 }
 
 void plan_store_end(struct plan_store *store, uint64_t step)

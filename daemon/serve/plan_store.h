@@ -92,9 +92,18 @@ void plan_store_request_report(struct plan_store *store);
 /* Makes plan_store_choose return PLAN_CHOICE_SNAPSHOT once. */
 void plan_store_request_snapshot(struct plan_store *store);
 
+/* Makes plan_store_choose return PLAN_CHOICE_CHANGE once. */
+void plan_store_request_change(struct plan_store *store);
+
 /* ---- the planner's side ---- */
 
-enum plan_choice { PLAN_CHOICE_STEP, PLAN_CHOICE_REPORT, PLAN_CHOICE_SNAPSHOT, PLAN_CHOICE_STOP };
+enum plan_choice {
+    PLAN_CHOICE_STEP,
+    PLAN_CHOICE_REPORT,
+    PLAN_CHOICE_SNAPSHOT,
+    PLAN_CHOICE_CHANGE,
+    PLAN_CHOICE_STOP
+};
 
 /* Steps of work before `step` could be planned. Called with the store locked. */
 typedef uint64_t plan_cost(void *context, uint64_t step);
@@ -115,6 +124,9 @@ bool plan_store_keeps(struct plan_store *store, uint64_t step);
 
 /* Takes over the caller's reference. */
 void plan_store_put(struct plan_store *store, struct shared_plan *shared);
+
+/* Plans of `step` and later ones, and where the data end, are no longer what they were. */
+void plan_store_forget(struct plan_store *store, uint64_t step);
 
 /* The data end before `step`. */
 void plan_store_end(struct plan_store *store, uint64_t step);

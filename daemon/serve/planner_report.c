@@ -29,24 +29,32 @@ static struct waiting_place *place_of(struct planner_report *report, const char 
     return place;
 }
 
-static bool count_piece(struct planner_report *report, const struct pack_policy *policy,
-                        const void *state, const struct waiting_piece *waiting)
+static bool count_piece(struct planner_report *report, const char *name, const struct piece *piece)
 {
-    char name[sizeof report->places->name];
-    policy->place_name(state, waiting->place, name, sizeof name);
     struct waiting_place *place = place_of(report, name);
     if (!place)
         return false;
     place->pieces++;
-    place->tokens += waiting->piece.length;
-    if (waiting->piece.arrived < place->oldest)
-        place->oldest = waiting->piece.arrived;
+    place->tokens += piece->length;
+    if (piece->arrived < place->oldest)
+        place->oldest = piece->arrived;
     return true;
+}
+
+static bool count_backlog(struct planner_report *report, const struct planner *planner)
+{
+    size_t count;
+    const struct piece *pieces = planner_backlog(planner, &count);
+    bool done = true;
+    for (size_t i = 0; i < count && done; i++)
+        done = count_piece(report, "taken over from the former layout", &pieces[i]);
+    return done;
 }
 
 static bool count_waiting(struct planner_report *report, const struct planner *planner)
 {
     const void *state;
+    char name[sizeof report->places->name];
     const struct pack_policy *policy = planner_policy(planner, &state);
     size_t count = policy->waiting(state, NULL, 0);
     if (count == 0)
@@ -56,8 +64,10 @@ static bool count_waiting(struct planner_report *report, const struct planner *p
         return false;
     policy->waiting(state, pieces, count);
     bool done = true;
-    for (size_t i = 0; i < count && done; i++)
-        done = count_piece(report, policy, state, &pieces[i]);
+    for (size_t i = 0; i < count && done; i++) {
+        policy->place_name(state, pieces[i].place, name, sizeof name);
+        done = count_piece(report, name, &pieces[i].piece);
+    }
     free(pieces);
     return done;
 }
@@ -69,7 +79,7 @@ struct planner_report *planner_report_new(const struct planner *planner, size_t 
         return NULL;
     report->step = planner_next_step(planner);
     report->cursors = calloc(source_count, sizeof *report->cursors);
-    if (!report->cursors || !count_waiting(report, planner)) {
+    if (!report->cursors || !count_waiting(report, planner) || !count_backlog(report, planner)) {
         planner_report_free(report);
         return NULL;
     }

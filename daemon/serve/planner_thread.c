@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "config/settings.h"
 #include "serve/checkpoints.h"
+#include "state/job_open.h"
 
 struct planner_thread {
     const struct corpus *corpus;
@@ -12,7 +14,9 @@ struct planner_thread {
     struct snapshots *snapshots; /* NULL: none */
     planner_notify *notify;
     void *context;
+    const struct config *config;
     struct planner *planner;
+    struct lineage *lineage; /* the server's */
     bool broken; /* after an error: the planner must be restored before it is used again */
     struct checkpoints checkpoints;
     struct step_plan scratch;
@@ -20,6 +24,9 @@ struct planner_thread {
     pthread_t thread;
     pthread_mutex_t report_lock;
     struct planner_report *report; /* waiting to be taken */
+    struct job_ledger wanted;      /* one entry: to be added to the ledger */
+    bool changed;
+    struct planner_change change; /* waiting to be taken */
 };
 
 static uint64_t now_ns(void)
@@ -82,7 +89,9 @@ static int keep_checkpoint(struct planner_thread *self, struct error *err)
 static int publish(struct planner_thread *self, struct error *err)
 {
     struct shared_plan *shared;
-    int failed = shared_plan_new(&self->scratch, &shared, err);
+    const struct config *config = history_config(self->lineage->history, self->scratch.step);
+    int failed =
+        shared_plan_new(&self->scratch, lineage_entries(self->lineage), config, &shared, err);
     if (failed)
         return failed;
     plan_store_put(self->store, shared);
@@ -225,6 +234,90 @@ static void make_last_snapshot(struct planner_thread *self)
         save_front(self, false, &err);
 }
 
+/* ---- changes of the ledger ---- */
+
+/* The ledger with the entry at its end. */
+static int extend_ledger(struct planner_thread *self, const struct ledger_entry *entry,
+                         struct job_ledger *ledger, struct error *err)
+{
+    const struct job_ledger *old = &self->lineage->history->ledger;
+    int failed = job_ledger_copy(old, ledger, err);
+    if (!failed && !ledger->settings) {
+        ledger->job = planner_job_digest(self->planner);
+        failed = config_settings(self->config, &ledger->settings, err);
+    }
+    return failed ? failed : job_ledger_append(ledger, entry, err);
+}
+
+/* Everything that can fail comes before the ledger is written, which is the moment that counts. */
+static int prepare(struct planner_thread *self, const struct ledger_entry *entry,
+                   struct planner **ret_planner, struct lineage **ret_lineage, struct error *err)
+{
+    struct job_ledger ledger = { 0 };
+    struct history *history = NULL;
+    int failed = extend_ledger(self, entry, &ledger, err);
+    if (!failed)
+        failed = history_new(self->config, &ledger, &history, err);
+    if (!failed)
+        failed = planner_open(history, self->corpus, ret_planner, err);
+    if (!failed)
+        failed = lineage_new(history, *ret_planner, self->lineage, ret_lineage, err);
+    if (failed) {
+        planner_free(*ret_planner);
+        history_free(history);
+        *ret_planner = NULL;
+    } else {
+        failed = snapshots_write_ledger(self->snapshots, &ledger, err);
+    }
+    job_ledger_fini(&ledger);
+    return failed;
+}
+
+static int change_ledger(struct planner_thread *self, const struct ledger_entry *entry,
+                         struct error *err)
+{
+    struct planner *planner = NULL;
+    struct lineage *lineage = NULL;
+    int failed = prepare(self, entry, &planner, &lineage, err);
+    if (failed) {
+        planner_free(planner);
+        if (lineage)
+            lineage->former = NULL; /* still in force */
+        lineage_free(lineage);
+        return failed;
+    }
+    planner_free(self->planner);
+    self->planner = planner;
+    self->lineage = lineage;
+    self->broken = false;
+    checkpoints_forget(&self->checkpoints, entry->step);
+    snapshots_follow(self->snapshots, lineage);
+    plan_store_forget(self->store, entry->step);
+    return 0;
+}
+
+static void make_change(struct planner_thread *self)
+{
+    struct planner_change change = { .error.code = 0 };
+    struct job_ledger wanted;
+    pthread_mutex_lock(&self->report_lock);
+    wanted = self->wanted;
+    self->wanted = (struct job_ledger){ 0 };
+    pthread_mutex_unlock(&self->report_lock);
+    if (wanted.count == 0)
+        return;
+    change_ledger(self, &wanted.entries[0], &change.error);
+    change.entry = wanted.entries[0];
+    change.entry.settings = NULL;
+    change.lineage = self->lineage;
+    job_ledger_fini(&wanted);
+    pthread_mutex_lock(&self->report_lock);
+    self->change = change;
+    self->changed = true;
+    pthread_mutex_unlock(&self->report_lock);
+    self->notify(self->context);
+}
+
 static void *run(void *argument)
 {
     struct planner_thread *self = argument;
@@ -240,6 +333,9 @@ static void *run(void *argument)
         case PLAN_CHOICE_SNAPSHOT:
             make_snapshot(self);
             break;
+        case PLAN_CHOICE_CHANGE:
+            make_change(self);
+            break;
         case PLAN_CHOICE_STOP:
             make_last_snapshot(self);
             return NULL;
@@ -254,17 +350,36 @@ static void dispose(struct planner_thread *self)
     step_plan_fini(&self->scratch);
     planner_state_fini(&self->state);
     planner_report_free(self->report);
+    job_ledger_fini(&self->wanted);
     pthread_mutex_destroy(&self->report_lock);
     free(self);
 }
 
+static int open_job(struct planner_thread *self, struct error *err)
+{
+    const struct state_directory *directory =
+        self->snapshots ? snapshots_directory(self->snapshots) : NULL;
+    struct open_job job;
+    int failed = job_open(self->config, self->corpus, directory, &job, err);
+    if (failed)
+        return failed;
+    self->planner = job.planner;
+    failed = lineage_new(job.history, job.planner, NULL, &self->lineage, err);
+    if (failed) {
+        job_close(&job);
+        self->planner = NULL;
+    }
+    return failed;
+}
+
 int planner_thread_start(const struct config *config, const struct corpus *corpus,
                          const struct planner_links *links, struct planner_thread **ret_thread,
-                         struct digest *ret_digest, struct error *err)
+                         struct lineage **ret_lineage, struct error *err)
 {
     struct planner_thread *self = calloc(1, sizeof *self);
     if (!self)
         return error_memory(err, "starting the planner");
+    self->config = config;
     self->corpus = corpus;
     self->store = links->store;
     self->snapshots = links->snapshots;
@@ -272,28 +387,49 @@ int planner_thread_start(const struct config *config, const struct corpus *corpu
     self->context = links->context;
     checkpoints_init(&self->checkpoints);
     pthread_mutex_init(&self->report_lock, NULL);
-    int failed = planner_new(config, corpus, &self->planner, err);
+    int failed = open_job(self, err);
     if (!failed && self->snapshots)
-        failed = snapshots_begin(self->snapshots, self->planner, corpus, config->context_window,
+        failed = snapshots_begin(self->snapshots, self->planner, corpus, self->lineage,
                                  &self->checkpoints, err);
-    struct digest digest = { 0 };
-    if (!failed) {
-        digest = planner_job_digest(self->planner); /* before the planner is another thread's */
-        if (pthread_create(&self->thread, NULL, run, self) != 0)
-            failed = error_set(err, EX_OSERR, "cannot start the planner thread");
-    }
+    struct lineage *lineage = self->lineage; /* before the planner is another thread's */
+    if (!failed && links->opened)
+        links->opened(links->context, self->planner);
+    if (!failed && pthread_create(&self->thread, NULL, run, self) != 0)
+        failed = error_set(err, EX_OSERR, "cannot start the planner thread");
     if (failed) {
         dispose(self);
+        lineage_free(lineage);
         return failed;
     }
-    *ret_digest = digest;
+    *ret_lineage = lineage;
     *ret_thread = self;
     return 0;
 }
 
-const struct auto_thresholds *planner_thread_thresholds(const struct planner_thread *self)
+int planner_thread_change(struct planner_thread *self, const struct ledger_entry *entry,
+                          struct error *err)
 {
-    return planner_auto_thresholds(self->planner);
+    struct job_ledger wanted = { 0 };
+    int failed = job_ledger_append(&wanted, entry, err);
+    if (failed)
+        return failed;
+    pthread_mutex_lock(&self->report_lock);
+    struct job_ledger old = self->wanted;
+    self->wanted = wanted;
+    pthread_mutex_unlock(&self->report_lock);
+    job_ledger_fini(&old);
+    plan_store_request_change(self->store);
+    return 0;
+}
+
+bool planner_thread_take_change(struct planner_thread *self, struct planner_change *ret_change)
+{
+    pthread_mutex_lock(&self->report_lock);
+    bool changed = self->changed;
+    *ret_change = self->change;
+    self->changed = false;
+    pthread_mutex_unlock(&self->report_lock);
+    return changed;
 }
 
 struct planner_report *planner_thread_take_report(struct planner_thread *self)
@@ -305,10 +441,12 @@ struct planner_report *planner_thread_take_report(struct planner_thread *self)
     return report;
 }
 
-void planner_thread_join(struct planner_thread *self)
+struct lineage *planner_thread_join(struct planner_thread *self)
 {
     if (!self)
-        return;
+        return NULL;
     pthread_join(self->thread, NULL);
+    struct lineage *lineage = self->lineage;
     dispose(self);
+    return lineage;
 }

@@ -17,6 +17,7 @@
 #include "config/config.h"
 #include "corpus/corpus.h"
 #include "plan/plan.h"
+#include "serve/lineage.h"
 #include "serve/plan_store.h"
 #include "serve/planner_report.h"
 #include "serve/snapshots.h"
@@ -25,33 +26,55 @@
 #define PLANNER_SLICE_NS 10000000
 #define PLANNER_SNAPSHOT_STEPS 1024 /* planned again at most, to have a snapshot at the front */
 
+/* What became of a change of the ledger. */
+struct planner_change {
+    struct error error;        /* code 0: it is on disk, and in force */
+    struct ledger_entry entry; /* without its settings */
+    struct lineage *lineage;   /* of the job from now on */
+};
+
 typedef void planner_notify(void *context);
+
+/* Sees the planner before it is another thread's. */
+typedef void planner_opened(void *context, const struct planner *planner);
 
 struct planner_thread; /* opaque */
 
 /* What the thread works with; all of it must outlive the thread. */
 struct planner_links {
     struct plan_store *store;
-    struct snapshots *snapshots; /* loads what it finds on disk, is offered new ones; NULL: none */
+    struct snapshots *snapshots; /* the state directory; NULL: none */
     planner_notify *notify;
-    void *context;
+    planner_opened *opened; /* called once, by planner_thread_start; NULL: nobody */
+    void *context;          /* of both */
 };
 
 /*
- * Starts the thread over a fresh planner, whose job digest goes to *ret_digest. `config` and
- * `corpus` must outlive it. Errors of planner_new, or EX_OSERR; nothing runs then.
+ * Starts the thread over a fresh planner with the ledger that the state directory holds. `config`
+ * and `corpus` must outlive it, and *ret_lineage is its own. Errors of job_open, or EX_OSERR;
+ * nothing runs then.
  */
 int planner_thread_start(const struct config *config, const struct corpus *corpus,
                          const struct planner_links *links, struct planner_thread **ret_thread,
-                         struct digest *ret_digest, struct error *err);
+                         struct lineage **ret_lineage, struct error *err);
 
-/* planner_auto_thresholds; it never changes, so any thread may read it. */
-const struct auto_thresholds *planner_thread_thresholds(const struct planner_thread *thread);
+/*
+ * Asks for an entry at the end of the ledger; `entry` is copied. Plans by the ledger of before may
+ * still be published until the answer is there. EX_OSERR. One at a time.
+ */
+int planner_thread_change(struct planner_thread *thread, const struct ledger_entry *entry,
+                          struct error *err);
+
+/* The answer, once; false when there is none yet. */
+bool planner_thread_take_change(struct planner_thread *thread, struct planner_change *ret_change);
 
 /* The report last asked for by plan_store_request_report, or NULL; the caller frees it. */
 struct planner_report *planner_thread_take_report(struct planner_thread *thread);
 
-/* Waits for the thread, which plan_store_stop has told to end, and frees it. NULL is accepted. */
-void planner_thread_join(struct planner_thread *thread);
+/*
+ * Waits for the thread, which plan_store_stop has told to end, and frees it. Returns the newest
+ * lineage, the caller's to free once nobody looks at it any more. NULL is accepted.
+ */
+struct lineage *planner_thread_join(struct planner_thread *thread);
 
 #endif

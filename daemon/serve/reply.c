@@ -210,6 +210,8 @@ bool reply_batch(struct server *server, struct session *session,
     uint32_t totals[CP_MAX_RANKS + 1];
     sum_rank_chunks(&shared->plan, question->microbatch, totals);
     Ballast__V1__Batch batch = BALLAST__V1__BATCH__INIT;
+    struct digest digest = lineage_digest(server->lineage, question->step);
+    batch.job_digest = (ProtobufCBinaryData){ .len = DIGEST_BYTES, .data = digest.bytes };
     echo(&batch, question);
     describe_batch(&batch, question, shared, payload);
     batch.n_rank_chunks = (size_t)shared->plan.rank_count + 1;
@@ -254,10 +256,29 @@ static void name_sources(const struct corpus *corpus, Ballast__V1__HelloReply *r
     reply->n_sources = corpus->source_count;
 }
 
-void reply_hello(struct server *server, const struct peer_id *peer, enum wire_status status,
-                 const char *message)
+static void describe_layout(Ballast__V1__HelloReply *reply, const struct config *config)
+{
+    reply->dp = config->parallel.dp;
+    reply->cp = config->parallel.cp;
+    reply->microbatches = config->parallel.microbatches;
+    reply->context_window = config->context_window;
+    reply->max_sequence_length = config->max_sequence_length;
+}
+
+static void describe_ledger(Ballast__V1__HelloReply *reply, struct lineage *lineage, uint64_t step)
+{
+    reply->from_step = lineage_layout(lineage, step, &reply->until_step);
+    reply->ledger_entries = (uint32_t)lineage_entries(lineage);
+    if (reply->ledger_entries)
+        reply->ledger_digest =
+            (ProtobufCBinaryData){ .len = DIGEST_BYTES, .data = lineage->ledger.bytes };
+}
+
+void reply_hello(struct server *server, const struct peer_id *peer, uint64_t step,
+                 enum wire_status status, const char *message)
 {
     const struct config *config = server->config;
+    struct digest digest = lineage_digest(server->lineage, step);
     char *names[WIRE_MAX_SOURCES];
     char text[WIRE_MAX_MESSAGE_BYTES + 1];
     char server_name[] = "ballastd " BALLAST_VERSION;
@@ -273,15 +294,12 @@ void reply_hello(struct server *server, const struct peer_id *peer, enum wire_st
         reply.message = reply_text(text, change);
     reply.job = config->job;
     reply.server = server_name;
-    reply.dp = config->parallel.dp;
-    reply.cp = config->parallel.cp;
-    reply.microbatches = config->parallel.microbatches;
-    reply.context_window = config->context_window;
-    reply.max_sequence_length = config->max_sequence_length;
+    describe_layout(&reply, history_config(server->lineage->history, step));
+    describe_ledger(&reply, server->lineage, step);
     reply.vocab_size = config->vocab_size;
     reply.token_bytes = server->corpus->token_bytes;
     reply.seed = config->seed;
-    reply.job_digest.data = server->job_digest.bytes;
+    reply.job_digest.data = digest.bytes;
     reply.job_digest.len = DIGEST_BYTES;
     reply.steps = facts.end == PLAN_STORE_NO_END ? 0 : facts.end;
     name_sources(server->corpus, &reply, names);

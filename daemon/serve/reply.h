@@ -30,9 +30,9 @@ void reply_no_batch(struct server *server, const struct peer_id *peer,
                     const struct batch_question *question, enum wire_status status,
                     const char *message);
 
-/* Answers HELLO. */
-void reply_hello(struct server *server, const struct peer_id *peer, enum wire_status status,
-                 const char *message);
+/* Answers HELLO with the facts of `step`. */
+void reply_hello(struct server *server, const struct peer_id *peer, uint64_t step,
+                 enum wire_status status, const char *message);
 
 /* Refuses what could not be understood, on either socket. */
 void reply_refusal(struct server *server, void *socket, const struct peer_id *peer,

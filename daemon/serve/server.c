@@ -36,6 +36,7 @@ int server_new(const struct config *config, struct log *log, struct server **ret
         return error_memory(err, "starting the server");
     server->config = config;
     server->log = log;
+    server->changing_from = UINT64_MAX;
     list_init(&server->stalled);
     list_init(&server->questions);
     int failed = endpoint_lock(config->serve.endpoint, &server->trainers, err);
@@ -75,30 +76,41 @@ static uint64_t machine_share(void)
 }
 
 /* Room for the steps ahead, the one at hand and the one before; chunks carry a token more each. */
-static size_t cache_limit(const struct config *config, const struct corpus *corpus)
+static size_t cache_limit(const struct server *server, uint32_t sequence, uint32_t microbatches)
 {
-    uint64_t microbatch = (uint64_t)config->max_sequence_length * corpus->token_bytes;
+    const struct serve_options *options = &server->config->serve;
+    uint64_t microbatch = (uint64_t)sequence * server->corpus->token_bytes;
     microbatch += microbatch / 8 + 4096;
-    uint64_t limit = config->serve.cache_bytes;
+    uint64_t limit = options->cache_bytes;
     if (limit == 0) {
-        limit = ((uint64_t)config->serve.steps_ahead + 2) * config_step_microbatches(config) *
-                microbatch;
+        limit = ((uint64_t)options->steps_ahead + 2) * microbatches * microbatch;
         uint64_t most = machine_share();
         limit = limit < most ? limit : most;
     }
     return (size_t)(limit < microbatch ? microbatch : limit);
 }
 
+void server_follow(struct server *server, struct lineage *lineage)
+{
+    uint32_t sequence, microbatches;
+    server->lineage = lineage;
+    lineage_extremes(lineage, &sequence, &microbatches);
+    server->cache.limit_bytes = cache_limit(server, sequence, microbatches);
+}
+
 static int open_parts(struct server *server, struct error *err)
 {
-    const struct serve_options *options = &server->config->serve;
+    const struct config *config = server->config;
+    const struct serve_options *options = &config->serve;
     server->flights.wake = &server->wake;
     int failed = sessions_init(&server->sessions, options->max_clients, &server->flights, err);
     if (!failed)
         failed = hash_table_init(&server->waiting, SERVER_MOST_WAITING / 4, err);
     if (!failed)
-        failed =
-            payload_cache_init(&server->cache, cache_limit(server->config, server->corpus), err);
+        failed = payload_cache_init(
+            &server->cache,
+            cache_limit(server, config->max_sequence_length, config_step_microbatches(config)),
+            err);
     if (!failed)
         failed =
             plan_store_new(options->steps_ahead, server->cache.limit_bytes / PLANS_SHARE_OF_CACHE,
@@ -120,9 +132,10 @@ static void tell_trial(struct server *server, const char *what, const struct thr
 }
 
 /* Which thresholds `auto` came to, and what was nearly as good. */
-static void tell_thresholds(struct server *server)
+static void tell_thresholds(void *context, const struct planner *planner)
 {
-    const struct auto_thresholds *choice = planner_thread_thresholds(server->planner);
+    struct server *server = context;
+    const struct auto_thresholds *choice = planner_auto_thresholds(planner);
     if (!choice)
         return;
     log_write(server->log, LOG_LEVEL_INFO, "outlier thresholds tried",
@@ -143,12 +156,16 @@ static int open_threads(struct server *server, struct error *err)
     if (server->config->state.directory)
         failed = snapshots_new(&server->config->state, server->log, events_wake, server,
                                &server->snapshots, err);
-    struct planner_links links = { server->plans, server->snapshots, events_wake, server };
+    struct planner_links links = { .store = server->plans,
+                                   .snapshots = server->snapshots,
+                                   .notify = events_wake,
+                                   .opened = tell_thresholds,
+                                   .context = server };
     if (!failed)
         failed = planner_thread_start(server->config, server->corpus, &links, &server->planner,
-                                      &server->job_digest, err);
+                                      &server->lineage, err);
     if (!failed)
-        tell_thresholds(server);
+        server_follow(server, server->lineage);
     return failed;
 }
 
@@ -242,9 +259,10 @@ static void close_threads(struct server *server)
 {
     if (server->plans)
         plan_store_stop(server->plans);
-    planner_thread_join(server->planner);
+    struct lineage *lineage = planner_thread_join(server->planner);
     snapshots_free(server->snapshots);
     gather_free(server->gather);
+    lineage_free(lineage);
 }
 
 static void close_handle(uv_handle_t *handle, void *context)

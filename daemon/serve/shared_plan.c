@@ -27,8 +27,8 @@ static void checksum_tables(struct shared_plan *shared)
     }
 }
 
-int shared_plan_new(const struct step_plan *plan, struct shared_plan **ret_shared,
-                    struct error *err)
+int shared_plan_new(const struct step_plan *plan, size_t entries, const struct config *config,
+                    struct shared_plan **ret_shared, struct error *err)
 {
     size_t batches = plan->microbatch_count * sizeof *plan->microbatches;
     size_t pieces = plan->piece_count * sizeof *plan->pieces;
@@ -45,6 +45,8 @@ int shared_plan_new(const struct step_plan *plan, struct shared_plan **ret_share
         (unsigned char *)shared + ((sizeof *shared + 15) & ~(size_t)15); /* calloc aligns to 16 */
     atomic_init(&shared->references, 1);
     shared->bytes = bytes;
+    shared->entries = entries;
+    shared->config = config;
     shared->plan = *plan;
     shared->plan.microbatches = carve(&at, plan->microbatches, batches);
     shared->plan.pieces = carve(&at, plan->pieces, pieces);

@@ -16,15 +16,20 @@
 
 struct shared_plan {
     atomic_uint references;
-    size_t bytes;          /* of the whole block */
-    struct step_plan plan; /* its arrays lie in this same block: never step_plan_fini it */
-    uint64_t *pieces_xxh3; /* checksum of each micro-batch's piece table */
-    uint64_t *chunks_xxh3; /* and of its chunk table */
+    size_t bytes;                /* of the whole block */
+    size_t entries;              /* of the ledger that it was planned by */
+    const struct config *config; /* that was in force */
+    struct step_plan plan;       /* its arrays lie in this same block: never step_plan_fini it */
+    uint64_t *pieces_xxh3;       /* checksum of each micro-batch's piece table */
+    uint64_t *chunks_xxh3;       /* and of its chunk table */
 };
 
-/* An exact copy of `plan` with one reference, the caller's. EX_OSERR when out of memory. */
-int shared_plan_new(const struct step_plan *plan, struct shared_plan **ret_shared,
-                    struct error *err);
+/*
+ * An exact copy of `plan`, made by `entries` entries of the ledger under `config`, which must
+ * outlive it, with one reference, the caller's. EX_OSERR when out of memory.
+ */
+int shared_plan_new(const struct step_plan *plan, size_t entries, const struct config *config,
+                    struct shared_plan **ret_shared, struct error *err);
 
 struct shared_plan *shared_plan_ref(struct shared_plan *shared);
 

@@ -13,6 +13,7 @@ struct parcel {
     void *bytes; /* NULL: none */
     size_t count;
     uint64_t step;
+    struct digest job;
     struct snapshots_front front;
     bool asked;
 };
@@ -25,8 +26,9 @@ struct snapshots {
     struct digest job;
     char *job_text;
     struct former_jobs former;
-    struct state_directory directory; /* the writer's, once it runs */
-    char told[ERROR_TEXT_BYTES];      /* the writer's: the error logged last, until it is over */
+    pthread_mutex_t disk; /* taken before `lock`: over the directory, once the writer runs */
+    struct state_directory directory;
+    char told[ERROR_TEXT_BYTES]; /* the writer's: the error logged last, until it is over */
     pthread_t writer;
     bool running;
 
@@ -34,6 +36,7 @@ struct snapshots {
     pthread_cond_t work;
     bool stop;
     struct parcel next;
+    const struct lineage *lineage;
     struct state_list on_disk;
     uint64_t writing; /* step of the parcel taken last */
     struct snapshots_facts facts;
@@ -53,6 +56,7 @@ int snapshots_new(const struct state_options *options, struct log *log, snapshot
     self->context = context;
     self->directory = STATE_DIRECTORY_CLOSED(options->directory);
     pthread_mutex_init(&self->lock, NULL);
+    pthread_mutex_init(&self->disk, NULL);
     pthread_cond_init(&self->work, NULL);
     *ret_snapshots = self;
     return 0;
@@ -105,11 +109,19 @@ static void tell_former(struct snapshots *self)
 
 /* ---- loading ---- */
 
+/* The job's: also one of a former epoch, but none of a history that was overruled. */
+static bool is_ours(const void *lineage, const struct state_entry *entry)
+{
+    return digest_equal(entry->job, lineage_before(lineage, entry->step));
+}
+
 static int load_one(struct snapshots *self, const struct state_entry *entry,
-                    struct planner *planner, const struct corpus *corpus, uint32_t window,
+                    struct planner *planner, const struct corpus *corpus,
                     struct planner_state *state, struct error *err)
 {
     char name[DIGEST_TEXT_BYTES];
+    uint64_t last = entry->step ? entry->step - 1 : 0;
+    uint32_t window = history_config(self->lineage->history, last)->context_window;
     int failed = state_directory_read(&self->directory, entry, state, err);
     if (failed)
         return failed;
@@ -117,22 +129,22 @@ static int load_one(struct snapshots *self, const struct state_entry *entry,
     if (!failed)
         failed = planner_restore(planner, state, err);
     if (failed)
-        error_prefix(err, "snapshot of job %s before step %llu", digest_text(self->job, name),
+        error_prefix(err, "snapshot of job %s before step %llu", digest_text(entry->job, name),
                      (unsigned long long)entry->step);
     return failed;
 }
 
 /* Only EX_OSERR ends it. */
 static int load_all(struct snapshots *self, struct planner *planner, const struct corpus *corpus,
-                    uint32_t window, struct checkpoints *checkpoints, struct error *err)
+                    struct checkpoints *checkpoints, struct error *err)
 {
     for (size_t i = 0; i < self->on_disk.count; i++) {
         const struct state_entry *entry = &self->on_disk.entries[i];
         struct planner_state state = { 0 };
         struct error why = { 0 };
-        if (!digest_equal(entry->job, self->job))
+        if (!is_ours(self->lineage, entry))
             continue;
-        int failed = load_one(self, entry, planner, corpus, window, &state, &why);
+        int failed = load_one(self, entry, planner, corpus, &state, &why);
         if (!failed)
             failed = checkpoints_put(checkpoints, &state, &why);
         planner_state_fini(&state);
@@ -145,31 +157,43 @@ static int load_all(struct snapshots *self, struct planner *planner, const struc
         }
         self->facts.loaded++;
         self->facts.any = true;
-        self->facts.last_step = entry->step;
+        if (entry->step > self->facts.last_step)
+            self->facts.last_step = entry->step;
     }
     return 0;
 }
 
 /* Loads what is there, then puts the planner back. */
 static int load(struct snapshots *self, struct planner *planner, const struct corpus *corpus,
-                uint32_t window, struct checkpoints *checkpoints, struct error *err)
+                struct checkpoints *checkpoints, struct error *err)
 {
     struct planner_state start = { 0 };
     int failed = planner_save(planner, &start, err);
     if (!failed)
-        failed = load_all(self, planner, corpus, window, checkpoints, err);
+        failed = load_all(self, planner, corpus, checkpoints, err);
     if (!failed)
         failed = planner_restore(planner, &start, err);
     planner_state_fini(&start);
     return failed;
 }
 
+const struct state_directory *snapshots_directory(struct snapshots *self)
+{
+    struct error why = { 0 };
+    if (state_directory_open(&self->directory, &why)) {
+        self->facts.errors++;
+        tell_trouble(self, &why);
+    }
+    return &self->directory;
+}
+
 /* False when there is no directory to look into. */
 static bool look(struct snapshots *self)
 {
     struct error why = { 0 };
-    if (state_directory_open(&self->directory, &why) ||
-        state_directory_list(&self->directory, &self->on_disk, &why)) {
+    if (self->directory.fd < 0)
+        return false;
+    if (state_directory_list(&self->directory, &self->on_disk, &why)) {
         self->facts.errors++;
         tell_trouble(self, &why);
         return false;
@@ -185,17 +209,18 @@ static bool look(struct snapshots *self)
 static void *run(void *argument);
 
 int snapshots_begin(struct snapshots *self, struct planner *planner, const struct corpus *corpus,
-                    uint32_t window, struct checkpoints *checkpoints, struct error *err)
+                    const struct lineage *lineage, struct checkpoints *checkpoints,
+                    struct error *err)
 {
+    self->lineage = lineage;
     self->job = planner_job_digest(planner);
     self->job_text = strdup(planner_job_text(planner));
     if (!self->job_text)
         return error_memory(err, "preparing snapshots");
     if (look(self)) {
-        former_jobs_find(&self->former, &self->directory, &self->on_disk, self->job,
-                         self->job_text);
+        former_jobs_find(&self->former, &self->directory, &self->on_disk, lineage, self->job_text);
         tell_former(self);
-        int failed = load(self, planner, corpus, window, checkpoints, err);
+        int failed = load(self, planner, corpus, checkpoints, err);
         if (failed)
             return failed;
         log_write(self->log, LOG_LEVEL_INFO, "snapshots loaded",
@@ -218,7 +243,7 @@ static uint64_t furthest(const struct snapshots *self)
     uint64_t step =
         self->next.bytes && self->next.step > self->writing ? self->next.step : self->writing;
     for (size_t i = 0; i < self->on_disk.count; i++)
-        if (digest_equal(self->on_disk.entries[i].job, self->job) &&
+        if (is_ours(self->lineage, &self->on_disk.entries[i]) &&
             self->on_disk.entries[i].step > step)
             step = self->on_disk.entries[i].step;
     return step;
@@ -230,7 +255,7 @@ static bool holds(const struct snapshots *self, uint64_t step)
         return true;
     for (size_t i = 0; i < self->on_disk.count; i++)
         if (self->on_disk.entries[i].step == step &&
-            digest_equal(self->on_disk.entries[i].job, self->job))
+            is_ours(self->lineage, &self->on_disk.entries[i]))
             return true;
     return false;
 }
@@ -270,8 +295,11 @@ void snapshots_offer(struct snapshots *self, const struct planner_state *state,
                      struct snapshots_front front, bool asked)
 {
     struct error why = { 0 };
-    struct parcel parcel = { .step = state->next_step, .front = front, .asked = asked };
-    if (snapshot_encode(state, self->job, &parcel.bytes, &parcel.count, &why)) {
+    struct parcel parcel = { .step = state->next_step,
+                             .job = lineage_before(self->lineage, state->next_step),
+                             .front = front,
+                             .asked = asked };
+    if (snapshot_encode(state, parcel.job, &parcel.bytes, &parcel.count, &why)) {
         snapshots_refuse(self, &why);
         return;
     }
@@ -283,28 +311,53 @@ void snapshots_offer(struct snapshots *self, const struct planner_state *state,
     pthread_mutex_unlock(&self->lock);
 }
 
-/* ---- the writer's thread ---- */
-
-static int write_parcel(struct snapshots *self, const struct parcel *parcel, struct error *err)
+/* With the disk held. */
+static int begin_to_write(struct snapshots *self, struct error *err)
 {
     int failed = state_directory_open(&self->directory, err);
     if (!failed)
         failed = state_directory_lock(&self->directory, err);
     if (!failed)
         failed = state_directory_write_job(&self->directory, self->job, self->job_text, err);
+    return failed;
+}
+
+int snapshots_write_ledger(struct snapshots *self, const struct job_ledger *ledger,
+                           struct error *err)
+{
+    pthread_mutex_lock(&self->disk);
+    int failed = begin_to_write(self, err);
     if (!failed)
-        failed = state_directory_write(&self->directory, self->job, parcel->step, parcel->bytes,
+        failed = state_directory_write_ledger(&self->directory, ledger, err);
+    pthread_mutex_unlock(&self->disk);
+    return failed;
+}
+
+void snapshots_follow(struct snapshots *self, const struct lineage *lineage)
+{
+    pthread_mutex_lock(&self->lock);
+    self->lineage = lineage;
+    pthread_mutex_unlock(&self->lock);
+}
+
+/* ---- the writer's thread ---- */
+
+static int write_parcel(struct snapshots *self, const struct parcel *parcel, struct error *err)
+{
+    int failed = begin_to_write(self, err);
+    if (!failed)
+        failed = state_directory_write(&self->directory, parcel->job, parcel->step, parcel->bytes,
                                        parcel->count, err);
     return failed;
 }
 
 /* Before trainers have come, the furthest snapshot is the best guess at where they are. */
 static uint64_t centre_of(const struct parcel *parcel, const struct state_list *list,
-                          struct digest job)
+                          const struct lineage *lineage)
 {
     uint64_t centre = parcel->front.known ? parcel->front.step : parcel->step;
     for (size_t i = 0; i < list->count && !parcel->front.known; i++)
-        if (digest_equal(list->entries[i].job, job) && list->entries[i].step > centre)
+        if (is_ours(lineage, &list->entries[i]) && list->entries[i].step > centre)
             centre = list->entries[i].step;
     return centre;
 }
@@ -313,8 +366,11 @@ static uint64_t centre_of(const struct parcel *parcel, const struct state_list *
 static void tidy(struct snapshots *self, const struct parcel *parcel)
 {
     struct state_list list = { 0 };
+    pthread_mutex_lock(&self->lock);
+    const struct lineage *lineage = self->lineage;
+    pthread_mutex_unlock(&self->lock);
     if (state_directory_list(&self->directory, &list, NULL) == 0) {
-        state_directory_thin(&self->directory, self->job, centre_of(parcel, &list, self->job),
+        state_directory_thin(&self->directory, is_ours, lineage, centre_of(parcel, &list, lineage),
                              &list);
         pthread_mutex_lock(&self->lock);
         struct state_list old = self->on_disk;
@@ -328,6 +384,7 @@ static void tidy(struct snapshots *self, const struct parcel *parcel)
 static void deliver(struct snapshots *self, struct parcel *parcel)
 {
     struct error why = { 0 };
+    pthread_mutex_lock(&self->disk);
     int failed = write_parcel(self, parcel, &why);
     if (failed) {
         tell_trouble(self, &why);
@@ -335,6 +392,7 @@ static void deliver(struct snapshots *self, struct parcel *parcel)
         tell_recovery(self, parcel->step);
         tidy(self, parcel);
     }
+    pthread_mutex_unlock(&self->disk);
     pthread_mutex_lock(&self->lock);
     self->writing = 0;
     if (failed) {
@@ -418,6 +476,7 @@ void snapshots_free(struct snapshots *self)
     state_list_fini(&self->on_disk);
     pthread_cond_destroy(&self->work);
     pthread_mutex_destroy(&self->lock);
+    pthread_mutex_destroy(&self->disk);
     free(self->next.bytes);
     free(self->job_text);
     free(self);

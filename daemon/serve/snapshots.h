@@ -1,11 +1,13 @@
 /*
- * Snapshots on disk (DESIGN section 3): those that are there are loaded before the planner starts,
- * and new ones are written by a thread of their own, so that a slow disk holds nobody up. Whatever
- * the disk refuses is logged and counted, and serving goes on.
+ * The state directory of the job that is served: its snapshots and its ledger. Snapshots that are
+ * there are loaded before the planner starts, and new ones are written by a thread of their own, so
+ * that a slow disk holds nobody up. Whatever the disk refuses is logged and counted, and serving
+ * goes on.
  *
- * Of the states offered while one is being written, the latest is written next. Threads: the
- * planner's calls snapshots_due and snapshots_offer, the loop's the rest; the writer's own is
- * inside. Owner: the server, which frees it after the planner has been joined.
+ * Of the states offered while one is being written, the latest is written next. The ledger, which
+ * nobody may lose, is written while the caller waits. Threads: the planner's calls what its part
+ * below says, the loop's the rest; the writer's own is inside. Owner: the server, which frees it
+ * after the planner has been joined.
  */
 #ifndef BALLAST_SERVE_SNAPSHOTS_H
 #define BALLAST_SERVE_SNAPSHOTS_H
@@ -19,6 +21,8 @@
 #include "observe/log.h"
 #include "plan/plan.h"
 #include "serve/checkpoints.h"
+#include "serve/lineage.h"
+#include "state/state_directory.h"
 
 struct snapshots; /* opaque */
 
@@ -32,13 +36,30 @@ int snapshots_new(const struct state_options *options, struct log *log, snapshot
                   void *context, struct snapshots **ret_snapshots, struct error *err);
 
 /*
+ * Before snapshots_begin: the directory, open if that is possible, else logged. The snapshots'
+ * own. Blocks on I/O.
+ */
+const struct state_directory *snapshots_directory(struct snapshots *snapshots);
+
+/*
  * Before the planner's thread starts: puts the snapshots of `planner`'s job into `checkpoints`,
  * each tried on the planner, which is then put back to where it was; learns of other jobs; starts
- * the writer. Only EX_OSERR fails; what is wrong on disk is logged. Blocks on I/O.
+ * the writer. Only EX_OSERR fails; what is wrong on disk is logged. `lineage` must outlive the
+ * snapshots. Blocks on I/O.
  */
 int snapshots_begin(struct snapshots *snapshots, struct planner *planner,
-                    const struct corpus *corpus, uint32_t window, struct checkpoints *checkpoints,
-                    struct error *err);
+                    const struct corpus *corpus, const struct lineage *lineage,
+                    struct checkpoints *checkpoints, struct error *err);
+
+/* ---- the planner's side ---- */
+
+/* Writes a ledger of the job. EX_CANTCREAT, EX_IOERR, EX_UNAVAILABLE: the old one still stands.
+ * Blocks on I/O. */
+int snapshots_write_ledger(struct snapshots *snapshots, const struct job_ledger *ledger,
+                           struct error *err);
+
+/* From now on the job has this lineage, which must outlive the snapshots. */
+void snapshots_follow(struct snapshots *snapshots, const struct lineage *lineage);
 
 /* Where the job stands, as far as trainers have said. */
 struct snapshots_front {
@@ -60,6 +81,8 @@ struct snapshots_answer {
     struct error error; /* code 0: it is on disk */
     uint64_t step, bytes;
 };
+
+/* ---- the loop's side ---- */
 
 /* The answer to the last snapshot that was asked for; false when there is none. */
 bool snapshots_take_answer(struct snapshots *snapshots, struct snapshots_answer *ret_answer);

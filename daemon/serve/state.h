@@ -16,6 +16,7 @@
 #include "serve/flight.h"
 #include "serve/gather.h"
 #include "serve/handshakes.h"
+#include "serve/lineage.h"
 #include "serve/payload_cache.h"
 #include "serve/plan_store.h"
 #include "serve/planner_thread.h"
@@ -66,7 +67,9 @@ struct server {
     struct gather *gather;
     struct payload_cache cache;
     struct flights flights;
-    struct digest job_digest;
+    struct lineage *lineage; /* the job's ledger, and what follows from it */
+    uint64_t
+        changing_from; /* the ledger is being changed from this step on; UINT64_MAX: it is not */
 
     struct sessions sessions;
     struct hash_table waiting; /* struct request, by step */
@@ -97,6 +100,9 @@ void server_remove_deadline(struct server *server, struct deadline *deadline);
 /* Counts a reply by its status. */
 void server_count(struct server *server, enum wire_status status);
 
+/* The job has this lineage from now on, and the memory that it needs. */
+void server_follow(struct server *server, struct lineage *lineage);
+
 /* Starts to drain: as SIGTERM. */
 void server_drain(struct server *server);
 
@@ -110,6 +116,7 @@ void operators_on_end(struct server *server, uint64_t end);
 void operators_on_failure(struct server *server, uint64_t step, const struct error *error);
 void operators_on_report(struct server *server);
 void operators_on_snapshot(struct server *server);
+void operators_on_change(struct server *server);
 void operators_cancel(struct server *server); /* answers every question that waits: draining */
 
 /* ---- ahead.c ---- */

@@ -1,9 +1,10 @@
 /* The trainers' socket: HELLO, GET_BATCH and ACK, and the refusal of everything else. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ballast/v1/ballast.pb-c.h"
-#include "config/config.h"
+#include "config/settings.h"
 #include "serve/receive.h"
 #include "serve/reply.h"
 #include "serve/request.h"
@@ -32,15 +33,18 @@ static void refuse(struct server *server, const struct peer_id *peer, enum wire_
 static enum wire_status check_hello(const struct server *server, const Ballast__V1__Hello *hello,
                                     char *why, size_t bytes)
 {
-    const struct parallel *parallel = &server->config->parallel;
+    const struct config *config = history_config(server->lineage->history, hello->step);
+    const struct parallel *parallel = &config->parallel;
+    char layout[256];
     if (*hello->job && strcmp(hello->job, server->config->job) != 0) {
         snprintf(why, bytes, "this daemon serves job '%.100s', not '%.100s'", server->config->job,
                  hello->job);
         return WIRE_WRONG_JOB;
     }
     if (hello->rank && (hello->rank->dp >= parallel->dp || hello->rank->cp >= parallel->cp)) {
-        snprintf(why, bytes, "rank dp %u, cp %u is outside this job's dp %u, cp %u",
-                 hello->rank->dp, hello->rank->cp, parallel->dp, parallel->cp);
+        snprintf(why, bytes, "rank dp %u, cp %u is outside of this job's, where %s",
+                 hello->rank->dp, hello->rank->cp,
+                 lineage_layout_text(server->lineage, hello->step, layout, sizeof layout));
         return WIRE_OUT_OF_RANGE;
     }
     return WIRE_OK;
@@ -72,22 +76,23 @@ static void on_hello(struct server *server, const struct caller *caller,
     const Ballast__V1__Hello *hello = message->hello;
     server->counters.hellos++;
     if (server->phase >= SERVER_DRAINING) {
-        reply_hello(server, peer, WIRE_DRAINING, NULL);
+        reply_hello(server, peer, hello->step, WIRE_DRAINING, NULL);
         return;
     }
-    char why[WIRE_MAX_TEXT_BYTES + 1];
+    char why[WIRE_MAX_MESSAGE_BYTES + 1];
     enum wire_status status = check_hello(server, hello, why, sizeof why);
     if (status != WIRE_OK) {
-        reply_hello(server, peer, status, why);
+        reply_hello(server, peer, hello->step, status, why);
         return;
     }
     struct session *session = sessions_hear(&server->sessions, peer, server_now_ms(server));
     if (!session) {
-        reply_hello(server, peer, WIRE_BUSY, "too many clients (serve.max_clients), ask again");
+        reply_hello(server, peer, hello->step, WIRE_BUSY,
+                    "too many clients (serve.max_clients), ask again");
         return;
     }
     greet(server, session, caller->user, hello);
-    reply_hello(server, peer, WIRE_OK, NULL);
+    reply_hello(server, peer, hello->step, WIRE_OK, NULL);
 }
 
 /* ---- GET_BATCH ---- */
@@ -103,35 +108,55 @@ static void explain_wrong_job(const struct server *server, const Ballast__V1__Ge
         difference = snapshots_difference(server->snapshots, digest);
     }
     snprintf(why, bytes,
-             "the job digest differs: this daemon has another configuration or corpus%s%s",
-             difference ? ": " : "", difference ? difference : "");
+             "the job digest differs: this daemon has another configuration, corpus or ledger (%zu "
+             "entries)%s%s",
+             lineage_entries(server->lineage), difference ? ": " : "",
+             difference ? difference : "");
 }
 
-static bool wrong_digest(const struct server *server, const Ballast__V1__GetBatch *get)
+/*
+ * May who was told this digest go on to this step? Yes, if it is one of the job's and the layout is
+ * still the one that came with it; the header alone, which has the digest, may be had in any case.
+ */
+static enum wire_status check_digest(const struct server *server, const Ballast__V1__GetBatch *get,
+                                     char *why, size_t bytes)
 {
+    const struct history *history = server->lineage->history;
+    struct digest digest;
+    char layout[256];
+    size_t told;
     if (get->job_digest.len == 0)
-        return false;
-    return get->job_digest.len != DIGEST_BYTES ||
-           memcmp(get->job_digest.data, server->job_digest.bytes, DIGEST_BYTES) != 0;
+        return WIRE_OK;
+    memcpy(digest.bytes, get->job_digest.data, DIGEST_BYTES);
+    if (!lineage_knows(server->lineage, digest, &told)) {
+        explain_wrong_job(server, get, why, bytes);
+        return WIRE_WRONG_JOB;
+    }
+    if (get->parts == 0 ||
+        config_same_layout(history->epochs[told].config, history_config(history, get->step)))
+        return WIRE_OK;
+    snprintf(why, bytes, "step %" PRIu64 " has another layout than this client was told: %s",
+             get->step, lineage_layout_text(server->lineage, get->step, layout, sizeof layout));
+    return WIRE_WRONG_LAYOUT;
 }
 
 static enum wire_status check_get(const struct server *server, const Ballast__V1__GetBatch *get,
                                   char *why, size_t bytes)
 {
-    uint32_t microbatches = config_step_microbatches(server->config);
-    uint32_t cp = server->config->parallel.cp;
+    const struct config *config = history_config(server->lineage->history, get->step);
+    uint32_t microbatches = config_step_microbatches(config);
+    uint32_t cp = config->parallel.cp;
     if (get->parts & ~(uint32_t)ALL_PARTS) {
         snprintf(why, bytes, "parts 0x%x: only 0x%x are known", get->parts, ALL_PARTS);
         return WIRE_BAD_REQUEST;
     }
+    enum wire_status status = check_digest(server, get, why, bytes);
+    if (status != WIRE_OK)
+        return status;
     if (get->microbatch >= microbatches || get->cp_rank >= cp) {
         snprintf(why, bytes, "micro-batch %u of %u, CP rank %u of %u: no such one in this job",
                  get->microbatch, microbatches, get->cp_rank, cp);
         return WIRE_OUT_OF_RANGE;
-    }
-    if (wrong_digest(server, get)) {
-        explain_wrong_job(server, get, why, bytes);
-        return WIRE_WRONG_JOB;
     }
     if (get->parts & BALLAST__V1__PART__PART_TOKENS && !server->corpus->has_tokens) {
         snprintf(why, bytes, "%s", wire_status_text(WIRE_NO_TOKENS));
@@ -140,6 +165,11 @@ static enum wire_status check_get(const struct server *server, const Ballast__V1
     if (server->phase >= SERVER_DRAINING) {
         snprintf(why, bytes, "%s", wire_status_text(WIRE_DRAINING));
         return WIRE_DRAINING;
+    }
+    if (get->step >= server->changing_from) {
+        snprintf(why, bytes, "the ledger is being changed from step %" PRIu64 " on, ask again",
+                 server->changing_from);
+        return WIRE_BUSY;
     }
     return WIRE_OK;
 }

@@ -262,41 +262,44 @@ int state_directory_write(const struct state_directory *directory, struct digest
     return state_file_write(directory->fd, snapshot_name(&entry, name), bytes, count, err);
 }
 
-/* The job's part of the list: its first entry, and how many. */
-static size_t find_job(const struct state_list *list, struct digest job, size_t *ret_count)
+static int compare_items(const void *one, const void *other)
 {
-    size_t first = 0, end;
-    while (first < list->count && !digest_equal(list->entries[first].job, job))
-        first++;
-    for (end = first; end < list->count && digest_equal(list->entries[end].job, job);)
-        end++;
-    *ret_count = end - first;
-    return first;
+    const struct thinning_item *a = one, *b = other;
+    return (a->step > b->step) - (a->step < b->step);
 }
 
-void state_directory_thin(const struct state_directory *directory, struct digest job,
-                          uint64_t centre, struct state_list *list)
+/* Of one job no two snapshots are of the same step. */
+static bool kept(const struct thinning_item *items, size_t count, uint64_t step)
+{
+    const struct thinning_item wanted = { .step = step };
+    const struct thinning_item *found =
+        bsearch(&wanted, items, count, sizeof *items, compare_items);
+    return !found || found->keep;
+}
+
+void state_directory_thin(const struct state_directory *directory, state_is_ours *ours,
+                          const void *context, uint64_t centre, struct state_list *list)
 {
     char name[NAME_BYTES];
-    size_t count = 0, first = find_job(list, job, &count);
-    struct thinning_item *items = count ? calloc(count, sizeof *items) : NULL;
+    struct thinning_item *items = list->count ? calloc(list->count, sizeof *items) : NULL;
     if (!items)
         return;
-    for (size_t i = 0; i < count; i++) {
-        items[i].step = list->entries[first + i].step;
-        items[i].bytes = list->entries[first + i].bytes;
-    }
+    size_t count = 0, left = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (ours(context, &list->entries[i]))
+            items[count++] = (struct thinning_item){ .step = list->entries[i].step,
+                                                     .bytes = list->entries[i].bytes };
+    if (count)
+        qsort(items, count, sizeof *items, compare_items);
     thinning_choose(items, count, centre);
-    size_t kept = first;
-    for (size_t i = 0; i < count; i++) {
-        struct state_entry entry = list->entries[first + i];
-        if (items[i].keep || unlinkat(directory->fd, snapshot_name(&entry, name), 0) != 0)
-            list->entries[kept++] = entry;
+    for (size_t i = 0; i < list->count; i++) {
+        struct state_entry entry = list->entries[i];
+        bool stays = !ours(context, &entry) || kept(items, count, entry.step);
+        if (stays || unlinkat(directory->fd, snapshot_name(&entry, name), 0) != 0)
+            list->entries[left++] = entry;
     }
+    list->count = left;
     free(items);
-    memmove(list->entries + kept, list->entries + first + count,
-            (list->count - first - count) * sizeof *list->entries);
-    list->count -= first + count - kept;
 }
 
 /* ---- jobs: the text, and its checksum in a last line ---- */

@@ -87,9 +87,15 @@ int state_directory_read(const struct state_directory *directory, const struct s
 int state_directory_write(const struct state_directory *directory, struct digest job, uint64_t step,
                           const void *bytes, size_t count, struct error *err);
 
-/* Removes what thinning.h does not keep of the job's snapshots in `list`, there and on disk. */
-void state_directory_thin(const struct state_directory *directory, struct digest job,
-                          uint64_t centre, struct state_list *list);
+/* Is a snapshot of the job in question? */
+typedef bool state_is_ours(const void *context, const struct state_entry *entry);
+
+/*
+ * Removes what thinning.h does not keep of the snapshots in `list` that are ours, there and on
+ * disk: those of one job, under whatever digests its ledger has given it.
+ */
+void state_directory_thin(const struct state_directory *directory, state_is_ours *ours,
+                          const void *context, uint64_t centre, struct state_list *list);
 
 /* Which jobs have a ledger. Zero-initialise; free `jobs`. EX_IOERR, EX_OSERR. */
 int state_directory_ledgers(const struct state_directory *directory, struct state_ledgers *ledgers,

@@ -155,6 +155,15 @@ const struct source_cursor *stream_cursors(const struct stream *stream)
     return stream->cursors;
 }
 
+uint64_t stream_position(const struct stream *stream, size_t source, uint64_t epoch,
+                         uint64_t document)
+{
+    const struct lane *lane = &stream->lanes[source];
+    struct permutation permutation;
+    permutation_init(&permutation, lane->source->documents, mix_keys(lane->key, epoch));
+    return permutation_index(&permutation, document);
+}
+
 void stream_seek(struct stream *stream, const struct source_cursor *cursors)
 {
     for (size_t i = 0; i < stream->count; i++) {

@@ -67,6 +67,10 @@ const struct source *stream_changed(const struct stream *stream);
 /* The cursors of all sources, `corpus->source_count` of them. */
 const struct source_cursor *stream_cursors(const struct stream *stream);
 
+/* The position at which a document of a source begins in an epoch: a cursor's, just before it. */
+uint64_t stream_position(const struct stream *stream, size_t source, uint64_t epoch,
+                         uint64_t document);
+
 /* Puts the stream where `cursors` say; they must come from a stream over the same corpus. */
 void stream_seek(struct stream *stream, const struct source_cursor *cursors);
 

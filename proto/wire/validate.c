@@ -85,6 +85,9 @@ static const char *validate_hello_reply(const Ballast__V1__HelloReply *reply)
         { fits(reply->job, WIRE_MAX_NAME_BYTES), "HelloReply.job: longer than 63 bytes" },
         { fits(reply->server, WIRE_MAX_NAME_BYTES), "HelloReply.server: longer than 63 bytes" },
         { digest_or_empty(reply->job_digest), "HelloReply.job_digest: not 16 bytes" },
+        { digest_or_empty(reply->ledger_digest), "HelloReply.ledger_digest: not 16 bytes" },
+        { reply->until_step == 0 || reply->until_step > reply->from_step,
+          "HelloReply.until_step: not above from_step" },
         { reply->n_sources <= WIRE_MAX_SOURCES, "HelloReply.sources: more than 768" },
         { all_fit(reply->sources, reply->n_sources, WIRE_MAX_NAME_BYTES),
           "HelloReply.sources: a name longer than 63 bytes" },
@@ -144,6 +147,7 @@ static const char *validate_batch(const Ballast__V1__Batch *batch)
     const struct check checks[] = {
         { fits(batch->message, WIRE_MAX_MESSAGE_BYTES), "Batch.message: longer than 1023 bytes" },
         { digest_or_empty(batch->digest), "Batch.digest: not 16 bytes" },
+        { digest_or_empty(batch->job_digest), "Batch.job_digest: not 16 bytes" },
     };
     const char *why = FIRST_FAILURE(checks);
     return why || batch->status != WIRE_OK ? why : validate_content(batch);

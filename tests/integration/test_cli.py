@@ -13,7 +13,8 @@ import megatron
 COMMANDS = {
     "import": ["PATH...", "--out", "--json"],
     "verify": ["PATH...", "--vocab-size", "--json"],
-    "plan": ["--config", "--from", "--steps", "--set", "--summary", "--json"],
+    "plan": ["--config", "--from", "--steps", "--state", "--set", "--summary", "--json"],
+    "where": ["SOURCE DOCUMENT", "--config", "--state", "--epoch", "--to", "--set", "--json"],
     "simulate": ["--config", "--policies", "--shardings", "--steps", "--set", "--recommend",
                  "--plot", "--json"],
     "keygen": ["--out", "--json"],
@@ -29,6 +30,10 @@ COMMANDS = {
     "step": ["K", "--admin", "--config", "--interval",
              "--server-key", "--key", "--timeout", "--json"],
     "snapshot": ["--admin", "--config", "--server-key", "--key", "--timeout", "--json"],
+    "reshape": ["--from-step", "--config", "--force", "--admin", "--server-key", "--key",
+                "--timeout", "--json"],
+    "skip": ["--from", "--to", "--force", "--admin", "--config", "--server-key", "--key",
+             "--timeout", "--json"],
     "drain": ["--admin", "--config", "--server-key", "--key", "--timeout", "--json"],
 }
 

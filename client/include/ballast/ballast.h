@@ -74,8 +74,9 @@ typedef enum ballast_status {
     BALLAST_IO_ERROR = 12,
     BALLAST_INTERNAL = 13,
     BALLAST_UNKNOWN_COMMAND = 14,
-    BALLAST_DENIED = 15,   /* the daemons do not take this client's key */
-    BALLAST_INVALID = 100, /* an argument is out of its documented range */
+    BALLAST_DENIED = 15,       /* the daemons do not take this client's key */
+    BALLAST_WRONG_LAYOUT = 16, /* this step has another parallel layout or other windows */
+    BALLAST_INVALID = 100,     /* an argument is out of its documented range */
     BALLAST_NO_MEMORY = 101,
     BALLAST_CORRUPT = 102, /* a reply failed its checksum or its checks at every endpoint */
     BALLAST_DIGEST = 103,  /* the data order differs from the digest the trainer expects */
@@ -176,7 +177,10 @@ BALLAST_API const char *ballast_message(const ballast_client *client);
  */
 BALLAST_API const char *ballast_warning(const ballast_client *client);
 
-/* Facts of the job, from a daemon's HELLO. */
+/*
+ * Facts of the job, from a daemon's HELLO: as they are at first_step. A job may change its layout
+ * on the way; who comes to a step of another one closes its client and opens one that begins there.
+ */
 typedef struct ballast_job {
     char name[64];
     char server[64]; /* program and version of the daemon that answered */
@@ -187,7 +191,10 @@ typedef struct ballast_job {
     uint32_t vocab_size;
     uint64_t seed;
     uint64_t steps;                       /* steps until the end of data where known, else 0 */
-    uint8_t digest[BALLAST_DIGEST_BYTES]; /* of configuration and corpus */
+    uint8_t digest[BALLAST_DIGEST_BYTES]; /* of configuration and corpus, and of what changed them
+                                             up to first_step */
+    uint64_t from_step, until_step; /* this layout holds from the one to the step before the other;
+                                       0: to the end */
 } ballast_job;
 
 /*
@@ -211,6 +218,7 @@ BALLAST_API ballast_status ballast_get_job(ballast_client *client, int timeout_m
  *     endpoint sent it whole. BALLAST_NO_MEMORY: the allocator gave none. The next call tries anew.
  *   BALLAST_WRONG_JOB, _OUT_OF_RANGE, _DIGEST, _BAD_VERSION, _BAD_REQUEST, _TOO_LARGE: no endpoint
  *     will ever serve this client.
+ *   BALLAST_WRONG_LAYOUT: from this step on the job has another layout, which the message names.
  *   BALLAST_INVALID: timeout_ms is negative, or the allocator's memory is not aligned.
  */
 BALLAST_API ballast_status ballast_next(ballast_client *client, int timeout_ms,

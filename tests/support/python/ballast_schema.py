@@ -16,7 +16,7 @@ ENDS_DOCUMENT = 1
 
 STATUSES = (
     "OK END TIMEOUT BUSY DRAINING BAD_REQUEST BAD_VERSION TOO_LARGE OUT_OF_RANGE WRONG_JOB "
-    "BAD_DATA NO_TOKENS IO_ERROR INTERNAL UNKNOWN_COMMAND DENIED"
+    "BAD_DATA NO_TOKENS IO_ERROR INTERNAL UNKNOWN_COMMAND DENIED WRONG_LAYOUT"
 ).split()
 RETRYABLE = {"TIMEOUT", "BUSY", "DRAINING", "IO_ERROR"}
 
@@ -34,7 +34,8 @@ TYPES = {
 # Fields in order of their numbers, from 1: (name, kind). A kind in brackets is repeated.
 FIELDS = {
     "Rank": [("dp", "u32"), ("cp", "u32"), ("pp", "u32"), ("tp", "u32")],
-    "Hello": [("job", "text"), ("client", "text"), ("rank", "Rank"), ("incarnation", "u64")],
+    "Hello": [("job", "text"), ("client", "text"), ("rank", "Rank"), ("incarnation", "u64"),
+              ("step", "u64")],
     "HelloReply": [
         ("status", "u32"),
         ("message", "text"),
@@ -51,6 +52,10 @@ FIELDS = {
         ("job_digest", "bytes"),
         ("steps", "u64"),
         ("sources", ["text"]),
+        ("from_step", "u64"),
+        ("until_step", "u64"),
+        ("ledger_entries", "u32"),
+        ("ledger_digest", "bytes"),
     ],
     "GetBatch": [
         ("request", "u64"),
@@ -82,6 +87,7 @@ FIELDS = {
         ("chunks_xxh3", "fixed64"),
         ("tokens_xxh3", "fixed64"),
         ("workload", "u64"),
+        ("job_digest", "bytes"),
     ],
     "Ack": [("step", "u64"), ("rank", "Rank")],
     "Admin": [("command", "text"), ("arguments", ["text"])],

@@ -245,6 +245,7 @@ def check(message, v):
 
 def check_hello_reply(v):
     need(len(v["sources"]) <= MAX_SOURCES, "too many sources")
+    need(not v["until_step"] or v["until_step"] > v["from_step"], "until_step")
     if v["status"]:
         return
     need(v["dp"] >= 1 and v["microbatches"] >= 1, "no micro-batches")
@@ -454,10 +455,12 @@ class Connection(Link):
         self.job = None
         self.requests = 0
 
-    def hello(self, job="", client="python", incarnation=1, deadline_ms=None, alive=lambda: True):
-        """Facts of the job. Gives up after deadline_ms, or as soon as not alive()."""
+    def hello(self, job="", client="python", incarnation=1, deadline_ms=None, alive=lambda: True,
+              step=0):
+        """Facts of the job at a step. Gives up after deadline_ms, or as soon as not alive()."""
         self.send(
-            encode("Hello", job=job, client=client, rank=self.rank, incarnation=incarnation)
+            encode("Hello", job=job, client=client, rank=self.rank, incarnation=incarnation,
+                   step=step)
         )
         left_ms = self.timeout_ms if deadline_ms is None else deadline_ms
         while left_ms > 100 and alive() and not self.socket.poll(100):

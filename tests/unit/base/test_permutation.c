@@ -69,3 +69,14 @@ Test(permutation, golden)
         cr_assert_eq(order[i], expected[i],
                      "a shuffle that changes breaks every resume: place %d is %lu", i, order[i]);
 }
+
+Test(permutation, is_undone_by_its_index)
+{
+    static const uint64_t counts[] = { 1, 2, 3, 100, 1000, UINT64_C(1) << 40 };
+    struct permutation permutation;
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        permutation_init(&permutation, counts[c], 77 + c);
+        for (uint64_t i = 0; i < counts[c] && i < 1000; i++)
+            cr_assert_eq(permutation_index(&permutation, permutation_at(&permutation, i)), i);
+    }
+}

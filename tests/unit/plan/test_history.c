@@ -93,7 +93,8 @@ Test(history, golden_digests)
     expect_digest("93aea7eec8caf7e4a8360ebfb1cb3525");
     run_to(9);
     expect_digest("eb6d7d2e287d9cd78a8ab0686ec692bc");
-    cr_expect_str_eq(digest_text(planner_digests(planner)[2], text), "4d2ff2b7720011ba4f3a94905fd1cc83");
+    cr_expect_str_eq(digest_text(planner_digests(planner)[2], text),
+                     "4d2ff2b7720011ba4f3a94905fd1cc83");
 }
 
 Test(history, steps_before_a_change_are_what_they_were)

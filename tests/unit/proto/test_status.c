@@ -32,7 +32,7 @@ Test(status, only_what_time_or_another_daemon_mends_is_retryable)
 
 Test(status, one_of_a_later_version_is_an_error_that_is_not_retried)
 {
-    static const uint32_t later[] = { WIRE_DENIED + 1, 77, UINT32_MAX };
+    static const uint32_t later[] = { WIRE_WRONG_LAYOUT + 1, 77, UINT32_MAX };
     for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
         cr_expect_str_eq(wire_status_name(later[i]), "UNKNOWN");
         cr_expect_not(wire_status_retryable(later[i]));

@@ -122,3 +122,18 @@ Test(checkpoints, thin_out_and_stay_evenly_spaced)
         cr_assert_eq(held->states[i].next_step, i * held->spacing);
     bench_close(&bench);
 }
+
+Test(checkpoints, behind_a_step_are_forgotten)
+{
+    struct bench bench = bench_open();
+    struct error err = { 0 };
+    run_to(&bench, 300);
+    cr_assert_eq(checkpoints_leave(&bench.checkpoints, bench.planner, &err), 0);
+    checkpoints_forget(&bench.checkpoints, 192);
+    cr_assert_eq(checkpoints_nearest(&bench.checkpoints, 1000)->next_step, 192);
+    checkpoints_forget(&bench.checkpoints, 191);
+    cr_assert_eq(checkpoints_nearest(&bench.checkpoints, 1000)->next_step, 128);
+    checkpoints_forget(&bench.checkpoints, 0);
+    cr_assert_eq(bench.checkpoints.count, 1);
+    bench_close(&bench);
+}

@@ -134,3 +134,18 @@ Test(payload_cache, forgets_what_has_been_consumed)
     cr_assert_eq(state(3), PAYLOAD_HERE);
     payload_cache_fini(&cache);
 }
+
+Test(payload_cache, drops_what_the_ledger_has_overruled)
+{
+    open_cache(1000);
+    for (uint64_t step = 0; step < 5; step++)
+        put(step, 100, ANY);
+    payload_cache_reserve(&cache, key(7), 50, ANY);
+    payload_cache_drop_from(&cache, 3);
+    cr_assert_eq(cache.count, 3);
+    cr_assert_eq(cache.bytes, 300);
+    cr_assert_eq(state(2), PAYLOAD_HERE);
+    cr_assert_eq(state(3), PAYLOAD_ABSENT);
+    cr_assert_eq(state(7), PAYLOAD_ABSENT, "also while it is being gathered");
+    payload_cache_fini(&cache);
+}

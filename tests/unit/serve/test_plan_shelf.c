@@ -10,7 +10,7 @@ static struct shared_plan *plan_of(uint64_t step)
 {
     struct step_plan plan = { .step = step };
     struct shared_plan *shared;
-    cr_assert_eq(shared_plan_new(&plan, &shared, NULL), 0);
+    cr_assert_eq(shared_plan_new(&plan, 0, NULL, &shared, NULL), 0);
     return shared;
 }
 
@@ -144,4 +144,17 @@ Test(plan_shelf, a_plan_takes_the_place_of_an_earlier_one)
     cr_assert_eq(shelf.bytes, plan_bytes());
     plan_shelf_fini(&shelf);
     plan_shelf_fini(&(struct plan_shelf){ 0 });
+}
+
+Test(plan_shelf, drops_what_the_ledger_has_overruled)
+{
+    struct plan_shelf shelf;
+    init(&shelf, 0);
+    for (uint64_t step = 0; step < LEAST; step++)
+        put(&shelf, step);
+    plan_shelf_drop_from(&shelf, 1);
+    cr_assert(plan_shelf_has(&shelf, 0));
+    cr_assert_eq(shelf.by_step.count, 1);
+    cr_assert_eq(shelf.bytes, plan_bytes());
+    plan_shelf_fini(&shelf);
 }

@@ -18,7 +18,7 @@ static struct shared_plan *plan_of(uint64_t step)
 {
     struct step_plan plan = { .step = step };
     struct shared_plan *shared;
-    cr_assert_eq(shared_plan_new(&plan, &shared, NULL), 0);
+    cr_assert_eq(shared_plan_new(&plan, 0, NULL, &shared, NULL), 0);
     return shared;
 }
 
@@ -231,5 +231,35 @@ Test(plan_store, reports_and_stopping_come_before_all_else)
     cr_assert_eq(choose(store), 0);
     plan_store_stop(store);
     cr_assert_eq(plan_store_choose(store, distance, NULL, &step), PLAN_CHOICE_STOP);
+    plan_store_free(store);
+}
+
+Test(plan_store, forgets_what_the_ledger_has_overruled)
+{
+    struct plan_store *store = store_of(AHEAD);
+    struct plan_store_facts facts;
+    put(store, 4);
+    put(store, 5);
+    plan_store_end(store, 6);
+    plan_store_forget(store, 5);
+    cr_assert(holds(store, 4));
+    cr_assert_not(holds(store, 5));
+    plan_store_facts(store, &facts);
+    cr_assert_eq(facts.end, PLAN_STORE_NO_END, "the end may lie elsewhere");
+    cr_assert_eq(facts.planned, 5);
+    plan_store_end(store, 6);
+    plan_store_forget(store, 7);
+    plan_store_facts(store, &facts);
+    cr_assert_eq(facts.end, 6, "nothing before step 7 has changed");
+    plan_store_free(store);
+}
+
+Test(plan_store, hands_a_change_to_the_planner_once)
+{
+    struct plan_store *store = store_of(AHEAD);
+    uint64_t step;
+    plan_store_request_change(store);
+    cr_assert_eq(plan_store_choose(store, NULL, NULL, &step), PLAN_CHOICE_CHANGE);
+    cr_assert_eq(plan_store_choose(store, NULL, NULL, &step), PLAN_CHOICE_STEP);
     plan_store_free(store);
 }

@@ -19,7 +19,7 @@ struct bench {
     uint32_t *lengths;
     struct plan_store *store;
     struct planner_thread *thread;
-    struct digest job_digest;
+    struct lineage *lineage;
     struct digest digests[STEPS]; /* of a plain run */
     uint64_t steps;               /* until END, at most STEPS */
     pthread_mutex_t lock;
@@ -70,9 +70,9 @@ static struct bench *bench_open(size_t documents, uint32_t epochs)
     pthread_cond_init(&bench->changed, NULL);
     run_plainly(bench);
     cr_assert_eq(plan_store_new(4, 0, 16, &bench->store, &err), 0, "%s", err.text);
-    struct planner_links links = { bench->store, NULL, notify, bench };
+    struct planner_links links = { bench->store, NULL, notify, NULL, bench };
     cr_assert_eq(planner_thread_start(bench->job.config, bench->job.corpus, &links, &bench->thread,
-                                      &bench->job_digest, &err),
+                                      &bench->lineage, &err),
                  0, "%s", err.text);
     return bench;
 }
@@ -80,7 +80,7 @@ static struct bench *bench_open(size_t documents, uint32_t epochs)
 static void bench_close(struct bench *bench)
 {
     plan_store_stop(bench->store);
-    planner_thread_join(bench->thread);
+    lineage_free(planner_thread_join(bench->thread));
     plan_store_free(bench->store);
     length_job_close(&bench->job);
     free(bench->lengths);

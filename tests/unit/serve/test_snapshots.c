@@ -29,6 +29,7 @@ struct life {
     struct snapshots *snapshots;
     struct plan_store *store;
     struct planner_thread *thread;
+    struct lineage *lineage;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool news;
@@ -81,7 +82,6 @@ static struct life *begin(unsigned seed)
 {
     struct life *life = calloc(1, sizeof *life);
     struct error err = { 0 };
-    struct digest digest;
     char yaml[256], path[TEMP_PATH_BYTES];
     snprintf(yaml, sizeof yaml, YAML, seed);
     life->lengths = heavy_tailed_lengths(11, 300, 512);
@@ -93,9 +93,9 @@ static struct life *begin(unsigned seed)
     life->options = (struct state_options){ strdup(temp_path(&dir, "state", path)), EVERY };
     cr_assert_eq(snapshots_new(&life->options, life->log, notify, life, &life->snapshots, &err), 0);
     cr_assert_eq(plan_store_new(4, 0, 16, &life->store, &err), 0, "%s", err.text);
-    struct planner_links links = { life->store, life->snapshots, notify, life };
+    struct planner_links links = { life->store, life->snapshots, notify, NULL, life };
     cr_assert_eq(planner_thread_start(life->job.config, life->job.corpus, &links, &life->thread,
-                                      &digest, &err),
+                                      &life->lineage, &err),
                  0, "%s", err.text);
     return life;
 }
@@ -103,8 +103,9 @@ static struct life *begin(unsigned seed)
 static void end(struct life *life)
 {
     plan_store_stop(life->store);
-    planner_thread_join(life->thread);
+    struct lineage *lineage = planner_thread_join(life->thread);
     snapshots_free(life->snapshots);
+    lineage_free(lineage);
     plan_store_free(life->store);
     log_free(life->log);
     close(life->log_file);
