@@ -2,27 +2,30 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 #include "base/wide.h"
+#include "pack/grouping.h"
 
 /* Good enough: the heaviest micro-batch is over the mean by less than this part of it. */
 #define CLOSE_TO_MEAN 4096
 
-/* Light micro-batches tried as partners before the search gives up. */
-#define PARTNERS 4
+/* Exchanges made at most, for each micro-batch. */
+#define MOST_EXCHANGES 8
 
 void refine_fini(struct refine *refine)
 {
-    free(refine->long_ones);
-    free(refine->short_ones);
+    for (size_t m = 0; m < refine->member_capacity; m++)
+        free(refine->members[m].list);
+    free(refine->members);
     *refine = (struct refine){ 0 };
 }
 
-/* One long piece of the heavy micro-batch for the first few short ones of the light one. */
+/* One long piece of the heavy micro-batch for the shortest few of the light one. */
 struct exchange {
-    uint32_t given;   /* index of the long piece */
-    size_t taken;     /* how many of short_ones */
+    size_t given;     /* index of the long piece among the heavy one's members */
+    size_t taken;     /* how many of the light one's */
     workload highest; /* of the two micro-batches afterwards */
 };
 
@@ -35,7 +38,8 @@ static uint32_t heaviest(const struct placed *placed)
     return best;
 }
 
-/* The lightest one that is heavier than `after`, ties by index; N when there is none. */
+/* The lightest one that is heavier than `after`, ties by index; N when there is none. In the end
+ * it is the heaviest, the last of those by index. */
 static uint32_t next_lightest(const struct placed *placed, uint32_t after)
 {
     uint32_t n = placed->shape->microbatches, best = n;
@@ -57,21 +61,48 @@ static bool close_to_mean(const struct placed *placed, workload most)
     return most - mean <= mean / CLOSE_TO_MEAN;
 }
 
-/* The pieces of one micro-batch from the last placed to the first: short ones before long ones. */
-static int list_members(const struct placed *placed, uint32_t microbatch, uint32_t **members,
-                        size_t *capacity, size_t *ret_count, struct error *err)
+/* ---- who is where ---- */
+
+/* Keeps the shortest first; equal ones in the order in which they come. */
+static int add_member(struct members *members, struct member member, struct error *err)
 {
-    size_t count = 0;
-    for (size_t i = placed->count; i-- > 0;) {
-        if (placed->groups[i] != microbatch)
-            continue;
-        if (!grow(*members, capacity, count + 1))
-            return error_memory(err, "packing");
-        (*members)[count++] = (uint32_t)i;
-    }
-    *ret_count = count;
+    if (!grow(members->list, &members->capacity, members->count + 1))
+        return error_memory(err, "packing");
+    size_t at = members->count++;
+    for (; at > 0 && members->list[at - 1].length > member.length; at--)
+        members->list[at] = members->list[at - 1];
+    members->list[at] = member;
     return 0;
 }
+
+static void drop_members(struct members *members, size_t first, size_t count)
+{
+    members->count -= count;
+    memmove(members->list + first, members->list + first + count,
+            (members->count - first) * sizeof *members->list);
+}
+
+static int list_members(struct refine *refine, const struct placed *placed, struct error *err)
+{
+    uint32_t n = placed->shape->microbatches;
+    size_t had = refine->member_capacity;
+    if (!grow(refine->members, &refine->member_capacity, n))
+        return error_memory(err, "packing");
+    memset(refine->members + had, 0, (refine->member_capacity - had) * sizeof *refine->members);
+    for (uint32_t m = 0; m < n; m++)
+        refine->members[m].count = 0;
+    /* Placed longest first, so nearly every piece belongs at the end. */
+    int status = 0;
+    for (size_t i = placed->count; i-- > 0 && status == 0;) {
+        uint32_t length = placed->pieces[i].length, m = placed->groups[i];
+        struct member member = { cost_piece(&placed->shape->cost, length), length, (uint32_t)i };
+        if (m != GROUP_NONE)
+            status = add_member(&refine->members[m], member, err);
+    }
+    return status;
+}
+
+/* ---- one exchange ---- */
 
 /* Two micro-batches as an exchange under consideration would leave them. */
 struct pair {
@@ -79,20 +110,16 @@ struct pair {
     uint64_t heavy_tokens, light_tokens;
 };
 
-static struct pair give(const struct placed *placed, struct pair pair, uint32_t piece)
+static struct pair give(struct pair pair, const struct member *member)
 {
-    uint32_t length = placed->pieces[piece].length;
-    workload work = cost_piece(&placed->shape->cost, length);
-    return (struct pair){ pair.heavy_work - work, pair.light_work + work,
-                          pair.heavy_tokens - length, pair.light_tokens + length };
+    return (struct pair){ pair.heavy_work - member->work, pair.light_work + member->work,
+                          pair.heavy_tokens - member->length, pair.light_tokens + member->length };
 }
 
-static struct pair take(const struct placed *placed, struct pair pair, uint32_t piece)
+static struct pair take(struct pair pair, const struct member *member)
 {
-    uint32_t length = placed->pieces[piece].length;
-    workload work = cost_piece(&placed->shape->cost, length);
-    return (struct pair){ pair.heavy_work + work, pair.light_work - work,
-                          pair.heavy_tokens + length, pair.light_tokens - length };
+    return (struct pair){ pair.heavy_work + member->work, pair.light_work - member->work,
+                          pair.heavy_tokens + member->length, pair.light_tokens - member->length };
 }
 
 static workload highest(struct pair pair)
@@ -101,83 +128,83 @@ static workload highest(struct pair pair)
 }
 
 /* Tries one long piece: takes short ones until the light one holds it and is not the heavier. */
-static void try_piece(const struct refine *refine, const struct placed *placed, struct pair pair,
-                      uint32_t given, size_t short_count, struct exchange *best)
+static void try_member(uint32_t cap, struct pair pair, const struct members *heavy, size_t given,
+                       const struct members *light, struct exchange *best)
 {
-    uint32_t cap = placed->shape->max_tokens;
-    pair = give(placed, pair, given);
+    pair = give(pair, &heavy->list[given]);
     for (size_t taken = 0;; taken++) {
         if (pair.heavy_tokens > cap)
             return;
         if (pair.light_tokens <= cap && highest(pair) < best->highest)
             *best = (struct exchange){ given, taken, highest(pair) };
         bool done = pair.light_tokens <= cap && pair.light_work <= pair.heavy_work;
-        if (done || taken == short_count)
+        if (done || taken == light->count)
             return;
-        pair = take(placed, pair, refine->short_ones[taken]);
+        pair = take(pair, &light->list[taken]);
     }
 }
 
-static void move(struct placed *placed, uint32_t piece, uint32_t to)
+static int move(struct refine *refine, struct placed *placed, struct member member, uint32_t to,
+                struct error *err)
 {
-    uint32_t length = placed->pieces[piece].length, from = placed->groups[piece];
-    workload work = cost_piece(&placed->shape->cost, length);
-    placed->work[from] -= work;
-    placed->tokens[from] -= length;
-    placed->work[to] += work;
-    placed->tokens[to] += length;
-    placed->groups[piece] = to;
+    uint32_t from = placed->groups[member.piece];
+    placed->work[from] -= member.work;
+    placed->tokens[from] -= member.length;
+    placed->work[to] += member.work;
+    placed->tokens[to] += member.length;
+    placed->groups[member.piece] = to;
+    return add_member(&refine->members[to], member, err);
+}
+
+static int carry_out(struct refine *refine, struct placed *placed, uint32_t heavy, uint32_t light,
+                     struct exchange exchange, struct error *err)
+{
+    struct members *from = &refine->members[heavy], *to = &refine->members[light];
+    struct member given = from->list[exchange.given];
+    drop_members(from, exchange.given, 1);
+    int status = 0;
+    for (size_t i = 0; i < exchange.taken && status == 0; i++)
+        status = move(refine, placed, to->list[i], heavy, err);
+    drop_members(to, 0, exchange.taken);
+    return status ? status : move(refine, placed, given, light, err);
 }
 
 /* Makes the best exchange between the two, if it lowers the heavy one; *ret_done tells. */
-static int exchange(struct refine *refine, struct placed *placed, uint32_t heavy, size_t long_count,
-                    uint32_t light, bool *ret_done, struct error *err)
+static int exchange(struct refine *refine, struct placed *placed, uint32_t heavy, uint32_t light,
+                    bool *ret_done, struct error *err)
 {
-    size_t short_count = 0;
-    int status = list_members(placed, light, &refine->short_ones, &refine->short_capacity,
-                              &short_count, err);
-    if (status)
-        return status;
+    const struct members *from = &refine->members[heavy], *to = &refine->members[light];
     struct pair pair = { placed->work[heavy], placed->work[light], placed->tokens[heavy],
                          placed->tokens[light] };
     struct exchange best = { .highest = pair.heavy_work };
-    for (size_t i = 0; i < long_count; i++)
-        try_piece(refine, placed, pair, refine->long_ones[i], short_count, &best);
+    for (size_t i = 0; i < from->count; i++)
+        try_member(placed->shape->max_tokens, pair, from, i, to, &best);
     *ret_done = best.highest < pair.heavy_work;
-    if (!*ret_done)
-        return 0;
-    move(placed, best.given, light);
-    for (size_t i = 0; i < best.taken; i++)
-        move(placed, refine->short_ones[i], heavy);
-    return 0;
+    return *ret_done ? carry_out(refine, placed, heavy, light, best, err) : 0;
 }
 
 /* One round: the heaviest with the lightest, or the next ones; *ret_done: something was gained. */
 static int improve(struct refine *refine, struct placed *placed, bool *ret_done, struct error *err)
 {
-    uint32_t n = placed->shape->microbatches, heavy = heaviest(placed), light = n;
+    uint32_t n = placed->shape->microbatches, heavy = heaviest(placed);
     *ret_done = false;
     if (close_to_mean(placed, placed->work[heavy]))
         return 0;
-    size_t long_count = 0;
-    int status =
-        list_members(placed, heavy, &refine->long_ones, &refine->long_capacity, &long_count, err);
-    for (int i = 0; i < PARTNERS && status == 0 && !*ret_done; i++) {
-        light = next_lightest(placed, light);
-        if (light == n || light == heavy)
-            break;
-        status = exchange(refine, placed, heavy, long_count, light, ret_done, err);
-    }
+    int status = 0;
+    for (uint32_t light = next_lightest(placed, n); light != heavy && status == 0 && !*ret_done;
+         light = next_lightest(placed, light))
+        status = exchange(refine, placed, heavy, light, ret_done, err);
     return status;
 }
 
 int refine_placed(struct refine *refine, struct placed *placed, struct error *err)
 {
+    if (close_to_mean(placed, placed->work[heaviest(placed)]))
+        return 0;
+    int status = list_members(refine, placed, err);
     bool gained = true;
-    for (uint32_t round = 0; round < 2 * placed->shape->microbatches && gained; round++) {
-        int status = improve(refine, placed, &gained, err);
-        if (status)
-            return status;
-    }
-    return 0;
+    uint32_t most = MOST_EXCHANGES * placed->shape->microbatches;
+    for (uint32_t i = 0; i < most && gained && status == 0; i++)
+        status = improve(refine, placed, &gained, err);
+    return status;
 }

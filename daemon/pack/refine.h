@@ -13,10 +13,22 @@
 #include "base/error.h"
 #include "pack/pack.h"
 
+struct member {
+    workload work;
+    uint32_t length;
+    uint32_t piece; /* its index */
+};
+
+/* The pieces of one micro-batch, the shortest first. */
+struct members {
+    struct member *list;
+    size_t count, capacity;
+};
+
 /* Working memory. Zero-initialise, refine_fini at the end. */
 struct refine {
-    uint32_t *long_ones, *short_ones; /* pieces of two micro-batches, the shortest first */
-    size_t long_capacity, short_capacity;
+    struct members *members; /* of each micro-batch */
+    size_t member_capacity;
 };
 
 void refine_fini(struct refine *refine);
@@ -32,7 +44,7 @@ struct placed {
 };
 
 /*
- * Lowers the largest workload while an exchange does so, at most 2 x N times. No cap is broken, no
+ * Lowers the largest workload while an exchange does so, at most 8 x N times. No cap is broken, no
  * piece loses its place. EX_OSERR when out of memory, the step still being whole.
  */
 int refine_placed(struct refine *refine, struct placed *placed, struct error *err);
