@@ -77,6 +77,8 @@ static int add_member(struct members *members, struct member member, struct erro
 
 static void drop_members(struct members *members, size_t first, size_t count)
 {
+    if (count == 0)
+        return; /* there may be no list at all */
     members->count -= count;
     memmove(members->list + first, members->list + first + count,
             (members->count - first) * sizeof *members->list);
