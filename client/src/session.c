@@ -11,7 +11,7 @@
 #define FIRST_PAUSE_MS 50
 #define PAUSE_DOUBLINGS 16u
 #define PATIENCE_DOUBLINGS 3u
-#define RECEIVE_AT_ONCE 256
+#define RECEIVE_AT_ONCE 128
 
 static int64_t ms(int64_t milliseconds)
 {

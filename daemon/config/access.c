@@ -35,6 +35,10 @@ static int check_files(const struct document *document, const struct access_opti
                                  "found clients without curve_secret_key, expected both: "
                                  "'ballastctl keygen --out server' makes server.key; then write "
                                  "curve_secret_key: server.key");
+    if (access->max_clients_per_key && !access->curve_secret_key)
+        return document_complain(document, "access.max_clients_per_key", err,
+                                 "found without curve_secret_key: clients have no keys here; give "
+                                 "curve_secret_key and clients, or remove it");
     if (access->curve_secret_key && access->allow_plaintext)
         return document_complain(document, "access.allow_plaintext", err,
                                  "found true together with curve_secret_key: with a key nothing is "

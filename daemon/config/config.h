@@ -37,9 +37,10 @@ struct serve_options {
 
 /* Who may connect: serve/access.h. Paths are NULL where they are not given. */
 struct access_options {
-    char *curve_secret_key; /* file */
-    char *clients;          /* file */
-    bool allow_plaintext;   /* endpoints that others can reach may do without CURVE */
+    char *curve_secret_key;       /* file */
+    char *clients;                /* file */
+    uint32_t max_clients_per_key; /* 0: no fewer than serve.max_clients */
+    bool allow_plaintext;         /* endpoints that others can reach may do without CURVE */
 };
 
 struct observe_options {

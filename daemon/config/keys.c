@@ -78,6 +78,7 @@ const struct key_rule key_rules[] = {
     { .path = "access" },
     { .path = "access.curve_secret_key", .example = "curve_secret_key: server.key" },
     { .path = "access.clients", .example = "clients: clients.txt" },
+    { .path = "access.max_clients_per_key", .max = 1 << 20, .standard = "0" },
     { .path = "access.allow_plaintext", .standard = "false" },
     { .path = "observe" },
     { .path = "observe.log", .standard = "text" },

@@ -146,6 +146,8 @@ static const cyaml_schema_field_t access_fields[] = {
                            curve_secret_key, 1, MAX_PATH_BYTES),
     CYAML_FIELD_STRING_PTR("clients", POINTER | OPTIONAL, struct access_options, clients, 1,
                            MAX_PATH_BYTES),
+    CYAML_FIELD_UINT("max_clients_per_key", CYAML_FLAG_DEFAULT, struct access_options,
+                     max_clients_per_key),
     FIELD_ENUM("allow_plaintext", STRICT, struct access_options, allow_plaintext, truth_names),
     CYAML_FIELD_END,
 };

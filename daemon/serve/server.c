@@ -103,7 +103,8 @@ static int open_parts(struct server *server, struct error *err)
     const struct config *config = server->config;
     const struct serve_options *options = &config->serve;
     server->flights.wake = &server->wake;
-    int failed = sessions_init(&server->sessions, options->max_clients, &server->flights, err);
+    int failed = sessions_init(&server->sessions, options->max_clients,
+                               server->config->access.max_clients_per_key, &server->flights, err);
     if (!failed)
         failed = hash_table_init(&server->waiting, SERVER_MOST_WAITING / 4, err);
     if (!failed)

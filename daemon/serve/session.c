@@ -1,13 +1,14 @@
 #include "serve/session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-int sessions_init(struct sessions *sessions, size_t most, struct flights *flights,
-                  struct error *err)
+int sessions_init(struct sessions *sessions, size_t most, size_t most_of_user,
+                  struct flights *flights, struct error *err)
 {
-    *sessions = (struct sessions){ .most = most, .flights = flights };
+    *sessions = (struct sessions){ .most = most, .most_of_user = most_of_user, .flights = flights };
     list_init(&sessions->used);
     return hash_table_init(&sessions->table, most, err);
 }
@@ -50,25 +51,39 @@ static struct session *find(const struct sessions *sessions, const struct peer_i
     return NULL;
 }
 
-/* With all places taken, the one unheard of for longest may go, if nothing waits for it. */
-static bool make_room(struct sessions *sessions, uint64_t now_ms)
+/*
+ * With all places taken, the one unheard of for longest may go, if nothing waits for it. `user`
+ * NULL: places of all; else only that user's count, and only they may go.
+ */
+static bool make_room(struct sessions *sessions, size_t most, const char *user, uint64_t now_ms)
 {
-    if (sessions->table.count < sessions->most)
-        return true;
-    struct list *at = sessions->used.next;
-    for (; at != &sessions->used; at = at->next) {
+    size_t count = 0;
+    struct session *idle = NULL;
+    for (struct list *at = sessions->used.next; at != &sessions->used; at = at->next) {
         struct session *session = list_entry(at, struct session, used);
-        if (now_ms - session->seen_ms < SESSION_ROOM_IDLE_MS)
-            return false;
-        if (session->waiting == 0) {
-            forget(sessions, session);
-            return true;
-        }
+        if (user && strcmp(session->user, user) != 0)
+            continue;
+        count++;
+        if (!idle && session->waiting == 0 && now_ms - session->seen_ms >= SESSION_ROOM_IDLE_MS)
+            idle = session;
     }
-    return false;
+    if (count < most)
+        return true;
+    if (idle)
+        forget(sessions, idle);
+    return idle != NULL;
 }
 
-static struct session *add(struct sessions *sessions, const struct peer_id *peer)
+static bool has_room(struct sessions *sessions, const char *user, uint64_t now_ms)
+{
+    if (*user && sessions->most_of_user &&
+        !make_room(sessions, sessions->most_of_user, user, now_ms))
+        return false;
+    return sessions->table.count < sessions->most ||
+           make_room(sessions, sessions->most, NULL, now_ms);
+}
+
+static struct session *add(struct sessions *sessions, const struct peer_id *peer, const char *user)
 {
     struct session *session = calloc(1, sizeof *session);
     if (!session)
@@ -79,6 +94,7 @@ static struct session *add(struct sessions *sessions, const struct peer_id *peer
         return NULL;
     }
     session->peer = *peer;
+    snprintf(session->user, sizeof session->user, "%s", user);
     list_init(&session->requests);
     list_init(&session->used);
     hash_table_add(&sessions->table, &session->by_peer, hash_of(peer));
@@ -86,11 +102,11 @@ static struct session *add(struct sessions *sessions, const struct peer_id *peer
 }
 
 struct session *sessions_hear(struct sessions *sessions, const struct peer_id *peer,
-                              uint64_t now_ms)
+                              const char *user, uint64_t now_ms)
 {
     struct session *session = find(sessions, peer);
-    if (!session && make_room(sessions, now_ms))
-        session = add(sessions, peer);
+    if (!session && has_room(sessions, user, now_ms))
+        session = add(sessions, peer, user);
     if (!session)
         return NULL;
     session->seen_ms = now_ms;

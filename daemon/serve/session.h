@@ -33,11 +33,11 @@ struct session {
     struct list requests; /* those that wait, the oldest first */
     struct peer_id peer;
     struct flight *flight;
-    bool greeted; /* HELLO has come: the next seven fields are known */
+    char user[ALLOW_LIST_NAME_BYTES]; /* whose key it came with; "" without CURVE */
+    bool greeted;                     /* HELLO has come: the next six fields are known */
     uint32_t dp, cp, pp, tp;
     uint64_t incarnation;
     char client[WIRE_MAX_TEXT_BYTES + 1];
-    char user[ALLOW_LIST_NAME_BYTES]; /* whose key it came with; "" without CURVE */
     bool has_requested, has_answered, has_acked;
     uint64_t requested_step; /* of the last request */
     uint64_t answered_step;  /* of the last batch sent */
@@ -50,22 +50,23 @@ struct session {
 struct sessions {
     struct hash_table table;
     struct list used; /* the one unheard of for longest first */
-    size_t most;
+    size_t most, most_of_user;
     struct flights *flights;
 };
 
-int sessions_init(struct sessions *sessions, size_t most, struct flights *flights,
-                  struct error *err);
+/* At most so many in all, and `most_of_user` of one user (0: no fewer than in all). */
+int sessions_init(struct sessions *sessions, size_t most, size_t most_of_user,
+                  struct flights *flights, struct error *err);
 
 /* A zeroed struct is accepted. No session may have waiting requests. */
 void sessions_fini(struct sessions *sessions);
 
 /*
- * The session of a peer, made when it is new, and marked as heard of. NULL when there are too many
- * sessions that are all in use, or no memory.
+ * The session of a peer, made when it is new, and marked as heard of; `user` as in the struct. NULL
+ * when there are too many sessions, in all or of that user, that are all in use, or no memory.
  */
 struct session *sessions_hear(struct sessions *sessions, const struct peer_id *peer,
-                              uint64_t now_ms);
+                              const char *user, uint64_t now_ms);
 
 /* Forgets other, idle sessions of the same rank: what an earlier incarnation left behind. */
 void sessions_replace(struct sessions *sessions, const struct session *session);

@@ -28,6 +28,13 @@ static void refuse(struct server *server, const struct peer_id *peer, enum wire_
     reply_refusal(server, server->trainers.socket, peer, status, why);
 }
 
+#define TOO_MANY "too many clients (serve.max_clients, access.max_clients_per_key), ask again"
+
+static struct session *hear(struct server *server, const struct caller *caller)
+{
+    return sessions_hear(&server->sessions, caller->peer, caller->user, server_now_ms(server));
+}
+
 /* ---- HELLO ---- */
 
 static enum wire_status check_hello(const struct server *server, const Ballast__V1__Hello *hello,
@@ -58,14 +65,12 @@ static void note_rank(struct session *session, const Ballast__V1__Rank *rank)
     session->tp = rank ? rank->tp : 0;
 }
 
-static void greet(struct server *server, struct session *session, const char *user,
-                  const Ballast__V1__Hello *hello)
+static void greet(struct server *server, struct session *session, const Ballast__V1__Hello *hello)
 {
     session->greeted = true;
     session->incarnation = hello->incarnation;
     note_rank(session, hello->rank);
     snprintf(session->client, sizeof session->client, "%s", hello->client);
-    snprintf(session->user, sizeof session->user, "%s", user);
     sessions_replace(&server->sessions, session);
 }
 
@@ -85,13 +90,12 @@ static void on_hello(struct server *server, const struct caller *caller,
         reply_hello(server, peer, hello->step, status, why);
         return;
     }
-    struct session *session = sessions_hear(&server->sessions, peer, server_now_ms(server));
+    struct session *session = hear(server, caller);
     if (!session) {
-        reply_hello(server, peer, hello->step, WIRE_BUSY,
-                    "too many clients (serve.max_clients), ask again");
+        reply_hello(server, peer, hello->step, WIRE_BUSY, TOO_MANY);
         return;
     }
-    greet(server, session, caller->user, hello);
+    greet(server, session, hello);
     reply_hello(server, peer, hello->step, WIRE_OK, NULL);
 }
 
@@ -197,10 +201,9 @@ static void on_get_batch(struct server *server, const struct caller *caller,
         reply_no_batch(server, peer, &question, status, why);
         return;
     }
-    struct session *session = sessions_hear(&server->sessions, peer, server_now_ms(server));
+    struct session *session = hear(server, caller);
     if (!session) {
-        reply_no_batch(server, peer, &question, WIRE_BUSY,
-                       "too many clients (serve.max_clients), ask again");
+        reply_no_batch(server, peer, &question, WIRE_BUSY, TOO_MANY);
         return;
     }
     note_requested(server, session, get->step);
@@ -214,10 +217,9 @@ static void on_get_batch(struct server *server, const struct caller *caller,
 static void on_ack(struct server *server, const struct caller *caller,
                    const struct wire_message *message)
 {
-    const struct peer_id *peer = caller->peer;
     const Ballast__V1__Ack *ack = message->ack;
     server->counters.acks++;
-    struct session *session = sessions_hear(&server->sessions, peer, server_now_ms(server));
+    struct session *session = hear(server, caller);
     if (!session)
         return;
     if (!session->greeted)

@@ -136,7 +136,7 @@ class Team:
         """Pumps while the ranks do a random part of what is to be done before `left` disturbances
         more; none of them may come too late."""
         todo = self.steps * len(self.ranks) - self.progress
-        goal = self.progress + rng.randrange(1, max(2, 2 * todo // (left + 1)))
+        goal = self.progress + rng.randrange(1, max(2, 2 * todo // (left + 2)))
         assert self.until(lambda: self.progress >= goal, AWAIT_S), ("no progress", self.said())
         assert self.running, f"all ended with {left} disturbances left"
 

@@ -1,5 +1,6 @@
 """Who may connect to a daemon with a secret key: good, unknown, expired and removed keys, clients
 without CURVE, wrong server keys, operators' commands, and a handshake that was recorded."""
+import contextlib
 import json
 import os
 import signal
@@ -226,6 +227,30 @@ def test_a_reload_adds_and_removes_keys(config, keys):
             assert (kind, ballast_wire.status_name(values["status"])) == ("Refusal", "DENIED")
         refusals = daemon.status()["refusals"]
         assert refusals["denied_removed_key"] == 1 and refusals["denied_unknown_key"] >= 2
+
+
+def test_a_key_takes_no_more_places_than_it_may(small_corpus, workplace, keys):
+    keys.add("other")
+    keys.write()
+    path = workplace.write("job", harness.configuration(small_corpus, window=8192, access={
+        "curve_secret_key": keys.key("server"), "clients": workplace.path("clients"),
+        "max_clients_per_key": 3}))
+    with serving(path, keys) as daemon, contextlib.ExitStack() as links:
+        daemon.curve = keys.curve("other")
+
+        def hello(name):
+            link = links.enter_context(
+                ballast_wire.Connection(daemon.endpoint, curve=keys.curve(name)))
+            _, values, _ = link.ask("Hello", rank={"tp": len(seen)}, client=name)
+            seen.append(ballast_wire.status_name(values["status"]))
+            return values["message"]
+
+        seen = []  # the first of rank's places is the harness's
+        hello("rank")
+        hello("rank")
+        assert "access.max_clients_per_key" in hello("rank")
+        hello("other")
+        assert seen == ["OK", "OK", "BUSY", "OK"]
 
 
 def test_a_reload_that_ends_a_keys_time(config, keys):

@@ -2,6 +2,7 @@
 import itertools
 import json
 import os
+import socket
 import subprocess
 import sys
 
@@ -31,6 +32,21 @@ def test_too_few_descriptors_are_told(config, workplace):
     few = workplace.write("few", {**config, "serve": {"max_clients": 64}})
     with harness.Daemon(few, prefix=["sh", "-c", 'ulimit -n 512; exec "$@"', "sh"]) as daemon:
         assert "too few descriptors" not in daemon.stderr()
+
+
+def test_who_is_served_stays_so_when_descriptors_run_out(config, workplace):
+    path = workplace.write("job", config)
+    with harness.Daemon(path, prefix=["sh", "-c", 'ulimit -n 96; exec "$@"', "sh"]) as daemon:
+        port = int(daemon.endpoint.rsplit(":", 1)[1])
+        with Client(daemon.endpoint) as client:
+            expected = [client.get(step, 0, 0).digest for step in range(20)]
+            crowd = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]
+            assert [client.get(step, 0, 0).digest for step in range(20)] == expected
+            assert client.get(300, 1, 0).status == OK, "a step not seen before"
+            for one in crowd:
+                one.close()
+        with Client(daemon.endpoint) as late:
+            assert late.get(0, 0, 0).digest == expected[0]
 
 
 def run_all(command):

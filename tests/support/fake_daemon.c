@@ -16,6 +16,7 @@
 #define MAX_HELD 256
 #define MAX_IDENTITY 256
 #define PATIENCE_S 10
+#define CHATS_AT_ONCE 64
 
 struct peer {
     unsigned char identity[MAX_IDENTITY];
@@ -48,6 +49,7 @@ struct fake_daemon {
 
     struct held held[MAX_HELD];
     size_t held_count;
+    struct peer chatted; /* no bytes: nobody is chatted to */
 };
 
 struct fake_job fake_job_small(void)
@@ -135,6 +137,22 @@ static void answer_hello(struct fake_daemon *daemon, const struct peer *peer,
     send_header(daemon, peer, &reply.base, false);
 }
 
+/* As large as a header may be, so that it takes longer to read than to send. */
+static void chat(struct fake_daemon *daemon)
+{
+    char name[WIRE_MAX_NAME_BYTES + 1], *sources[WIRE_MAX_SOURCES];
+    memset(name, 'x', WIRE_MAX_NAME_BYTES);
+    name[WIRE_MAX_NAME_BYTES] = '\0';
+    for (size_t i = 0; i < WIRE_MAX_SOURCES; i++)
+        sources[i] = name;
+    Ballast__V1__HelloReply reply = BALLAST__V1__HELLO_REPLY__INIT;
+    reply.status = WIRE_BUSY;
+    reply.sources = sources;
+    reply.n_sources = WIRE_MAX_SOURCES;
+    for (int i = 0; i < CHATS_AT_ONCE; i++)
+        send_header(daemon, &daemon->chatted, &reply.base, false);
+}
+
 static void hold(struct fake_daemon *daemon, const struct peer *peer,
                  const Ballast__V1__GetBatch *get)
 {
@@ -161,7 +179,8 @@ static void serve_batch(struct fake_daemon *daemon, const struct peer *peer,
 static void answer_batch(struct fake_daemon *daemon, const struct peer *peer,
                          const Ballast__V1__GetBatch *get, const struct fake_behaviour *behaviour)
 {
-    if (behaviour->ignore_batch)
+    daemon->chatted = behaviour->chatter ? *peer : (struct peer){ .bytes = 0 };
+    if (behaviour->ignore_batch || behaviour->chatter)
         return;
     if (behaviour->batch_status)
         send_status(daemon, peer, get->request, behaviour->batch_status);
@@ -248,12 +267,14 @@ static void *serve(void *argument)
     for (;;) {
         zmq_pollitem_t items[] = { { .socket = daemon->router, .events = ZMQ_POLLIN },
                                    { .socket = daemon->stop_seen, .events = ZMQ_POLLIN } };
-        zmq_poll(items, 2, ms_to_deadline(daemon));
+        zmq_poll(items, 2, daemon->chatted.bytes ? 0 : ms_to_deadline(daemon));
         if (items[1].revents)
             return NULL;
         if (items[0].revents)
             take_message(daemon);
         answer_held(daemon);
+        if (daemon->chatted.bytes)
+            chat(daemon);
     }
 }
 

@@ -71,6 +71,7 @@ struct fake_behaviour {
     bool hold;           /* nothing is planned: TIMEOUT at the deadline of a request */
     bool twice;          /* every BATCH is sent twice, behind one that nobody asked for */
     uint8_t digest_salt; /* differs: other digests of steps */
+    bool chatter;        /* instead of a BATCH: HELLO_REPLY without end, slow to read */
 };
 
 /* One GET_BATCH as it came. */

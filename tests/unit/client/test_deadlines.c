@@ -57,6 +57,22 @@ Test(client_deadlines, polling_gets_there)
     fake_stop(daemon);
 }
 
+/* It sends as fast as it can, and never what was asked for. */
+Test(client_deadlines, an_endless_talker_keeps_nobody)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *daemon = start(&job);
+    fake_behave(daemon, (struct fake_behaviour){ .chatter = true });
+    ballast_options options = options_for(daemon, NULL);
+    ballast_client *client = open_with(&options);
+    ballast_batch *batch = NULL;
+    for (int i = 0; i < 3; i++)
+        cr_assert_eq(ballast_next(client, 200, &batch), BALLAST_TIMEOUT);
+    cr_assert_gt(counters_of(client).bytes, 1000, "it did talk");
+    ballast_close(client);
+    fake_stop(daemon);
+}
+
 /* Planning takes many times retry_ms: the daemon says so in time, and is not left for it. */
 Test(client_deadlines, a_long_wait_for_planning_is_no_silence)
 {

@@ -65,6 +65,8 @@ Test(config_access, key_and_list_go_together)
     expect_refused(
         (const char *[]){ "access={curve_secret_key: a, clients: b, allow_plaintext: true}", NULL },
         "access.allow_plaintext: ", "nothing is plain");
+    expect_refused((const char *[]){ "access.max_clients_per_key=8", NULL },
+                   "access.max_clients_per_key: ", "have no keys here");
     expect_refused((const char *[]){ "access.allow_plaintext=yes", NULL },
                    "access.allow_plaintext: ", "expected false or true");
 }
@@ -95,6 +97,7 @@ Test(config_access, is_printed_and_decides_no_plan)
     char *printed = must_print(secured), *one = NULL, *other = NULL;
     struct error err = { 0 };
     cr_expect_not_null(strstr(printed, "access:\n  curve_secret_key: /a\n  clients: /b\n"
+                                       "  max_clients_per_key: 0\n"
                                        "  allow_plaintext: false\n"));
     cr_assert_eq(config_plan_text(plain, &one, &err), 0);
     cr_assert_eq(config_plan_text(secured, &other, &err), 0);

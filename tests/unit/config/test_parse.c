@@ -23,7 +23,8 @@ static const char *const design_sample =
     "cost:     { crossover_tokens: 24576 }\n"
     "serve:    { endpoint: \"tcp://*:*\", admin: 'ipc://@ballast', steps_ahead: 4, "
     "gather_threads: 3, cache_bytes: 1000000, max_message_bytes: 2048, max_clients: 9 }\n"
-    "access:   { curve_secret_key: /k/server.key, clients: /k/clients }\n"
+    "access:   { curve_secret_key: /k/server.key, clients: /k/clients,\n"
+    "            max_clients_per_key: 8 }\n"
     "observe:  { log: json }\n";
 
 Test(config_parse, reads_every_key_of_the_job)
@@ -87,6 +88,7 @@ Test(config_parse, reads_every_key_of_the_modules)
     cr_expect_eq(config->serve.max_clients, 9);
     cr_expect_str_eq(config->access.curve_secret_key, "/k/server.key");
     cr_expect_str_eq(config->access.clients, "/k/clients");
+    cr_expect_eq(config->access.max_clients_per_key, 8);
     cr_expect_not(config->access.allow_plaintext);
     cr_expect_eq(config->observe.log, LOG_JSON);
     config_free(config);

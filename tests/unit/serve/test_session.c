@@ -4,6 +4,8 @@
 
 #include "serve/session.h"
 
+#define MOST_OF_USER 2
+
 static struct flights flights;
 
 static struct sessions sessions;
@@ -11,7 +13,7 @@ static struct sessions sessions;
 static void open_sessions(size_t most)
 {
     struct error err = { 0 };
-    cr_assert_eq(sessions_init(&sessions, most, &flights, &err), 0, "%s", err.text);
+    cr_assert_eq(sessions_init(&sessions, most, MOST_OF_USER, &flights, &err), 0, "%s", err.text);
 }
 
 static struct peer_id peer(unsigned number)
@@ -24,7 +26,7 @@ static struct peer_id peer(unsigned number)
 static struct session *hear(unsigned number, uint64_t now_ms)
 {
     struct peer_id id = peer(number);
-    return sessions_hear(&sessions, &id, now_ms);
+    return sessions_hear(&sessions, &id, "", now_ms);
 }
 
 Test(session, is_found_again)
@@ -37,7 +39,7 @@ Test(session, is_found_again)
     cr_assert_eq(first->seen_ms, 2);
     struct peer_id longer = peer(1);
     longer.size = 6;
-    cr_assert_neq(sessions_hear(&sessions, &longer, 3), first);
+    cr_assert_neq(sessions_hear(&sessions, &longer, "", 3), first);
     cr_assert_eq(sessions.table.count, 3);
     sessions_fini(&sessions);
 }
@@ -54,6 +56,30 @@ Test(session, places_are_bounded_and_idle_ones_make_room)
     cr_assert_eq(hear(1, later), waiting, "the first has a request and stays");
     cr_assert_eq(sessions.table.count, 2);
     waiting->waiting = 0;
+    sessions_fini(&sessions);
+}
+
+static struct session *hear_of(const char *user, unsigned number, uint64_t now_ms)
+{
+    struct peer_id id = peer(number);
+    return sessions_hear(&sessions, &id, user, now_ms);
+}
+
+Test(session, one_users_places_are_bounded_apart)
+{
+    open_sessions(10);
+    struct session *first = hear_of("leaked", 1, 0);
+    cr_assert_str_eq(first->user, "leaked");
+    cr_assert_not_null(hear_of("leaked", 2, 1));
+    cr_assert_null(hear_of("leaked", 3, 2));
+    cr_assert_eq(hear_of("leaked", 1, 3), first, "who is there stays");
+    cr_assert_not_null(hear_of("other", 4, 4));
+    for (unsigned i = 5; i < 9; i++)
+        cr_assert_not_null(hear(i, 5), "without keys there is no such bound");
+    uint64_t later = 1 + SESSION_ROOM_IDLE_MS;
+    cr_assert_not_null(hear_of("leaked", 3, later), "the second has been idle");
+    cr_assert_eq(sessions.table.count, 7);
+    cr_assert_not_null(hear_of("other", 4, later), "nobody else's had to go");
     sessions_fini(&sessions);
 }
 
