@@ -21,6 +21,7 @@
 #include "serve/notify.h"
 #include "serve/server.h"
 #include "serve/signals.h"
+#include "state/accept.h"
 
 #define OTHER_DESCRIPTORS 128    /* besides those of clients: shards, sockets, ZeroMQ's own */
 #define PROGRESS_S 1             /* between two lines while shards are checked */
@@ -31,15 +32,21 @@ struct options {
     struct config_override *overrides; /* their keys are ours to free */
     size_t override_count, override_capacity;
     bool check_config, version, help;
+    bool accept;          /* a change of the corpus, ... */
+    uint64_t accept_step; /* ... up to this step */
 };
 
 static const char usage_text[] =
     "Usage: ballastd --config FILE [--set KEY=VALUE]... [--check-config]\n"
+    "                [--accept-corpus-change[=STEP]]\n"
     "Serves packed training steps to trainer ranks over ZeroMQ.\n"
     "\n"
     "  --config FILE     the job's configuration (YAML)\n"
     "  --set KEY=VALUE   override one key, as in --set serve.steps_ahead=16; may be repeated\n"
     "  --check-config    print the effective configuration, or what is wrong with it, and exit\n"
+    "  --accept-corpus-change[=STEP]\n"
+    "                    go on with the job although its shards have changed, from the last\n"
+    "                    snapshot (up to STEP) on; changed sources begin anew\n"
     "  --version         print the version and exit\n"
     "  --help            print this text and exit\n"
     "\n"
@@ -73,6 +80,21 @@ static int add_override(struct options *options, const char *argument, struct er
     return 0;
 }
 
+static int take_accept(struct options *options, const char *text, struct error *err)
+{
+    char *end = NULL;
+    options->accept = true;
+    options->accept_step = ACCEPT_NEWEST;
+    if (!text)
+        return 0;
+    errno = 0;
+    options->accept_step = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno)
+        return error_set(err, EX_USAGE,
+                         "--accept-corpus-change=%s: expected a step, a whole number", text);
+    return 0;
+}
+
 static int take_option(struct options *options, int option, struct error *err)
 {
     switch (option) {
@@ -81,6 +103,8 @@ static int take_option(struct options *options, int option, struct error *err)
         return 0;
     case 's':
         return add_override(options, optarg, err);
+    case 'a':
+        return take_accept(options, optarg, err);
     case 'k':
         options->check_config = true;
         return 0;
@@ -105,9 +129,13 @@ static int unknown_option(int option, char **argv, struct error *err)
 static int options_parse(int argc, char **argv, struct options *options, struct error *err)
 {
     static const struct option known[] = {
-        { "config", required_argument, NULL, 'c' }, { "set", required_argument, NULL, 's' },
-        { "check-config", no_argument, NULL, 'k' }, { "version", no_argument, NULL, 'v' },
-        { "help", no_argument, NULL, 'h' },         { NULL, 0, NULL, 0 },
+        { "config", required_argument, NULL, 'c' },
+        { "set", required_argument, NULL, 's' },
+        { "accept-corpus-change", optional_argument, NULL, 'a' },
+        { "check-config", no_argument, NULL, 'k' },
+        { "version", no_argument, NULL, 'v' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
     };
     int option;
     while ((option = getopt_long(argc, argv, ":h", known, NULL)) != -1) {
@@ -220,7 +248,8 @@ static int refuse_studies(const struct config *config, struct error *err)
 }
 
 /* *ret_logged: what goes wrong from now on is in the log. */
-static int serve(const struct config *config, bool *ret_logged, struct error *err)
+static int serve(const struct options *given, const struct config *config, bool *ret_logged,
+                 struct error *err)
 {
     struct log_options options = { .fd = STDERR_FILENO,
                                    .json = config->observe.log == LOG_JSON,
@@ -235,6 +264,11 @@ static int serve(const struct config *config, bool *ret_logged, struct error *er
     check_descriptor_limit(config, log);
     struct server *server = NULL;
     failed = server_new(config, log, &server, err);
+    if (!failed && given->accept && !config->state.directory)
+        failed = error_set(err, EX_USAGE,
+                           "--accept-corpus-change goes on from a snapshot: set state.directory");
+    if (!failed && given->accept)
+        server_accept_corpus_change(server, given->accept_step);
     if (!failed)
         failed = serve_corpus(config, server, log, err);
     server_free(server);
@@ -262,7 +296,7 @@ static int run(const struct options *options, bool *ret_logged, struct error *er
     } else {
         failed = refuse_studies(config, err);
         if (!failed)
-            failed = serve(config, ret_logged, err);
+            failed = serve(options, config, ret_logged, err);
     }
     config_free(config);
     return failed;

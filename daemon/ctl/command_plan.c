@@ -160,6 +160,11 @@ int run_plan(const struct arguments *arguments, struct output *out, struct error
     };
     progress_init(&planning.progress);
     int code = planning_open(&planning, arguments, err);
+    if (!code && planner_next_step(planning.job.planner) > planning.first)
+        code = error_set(err, EX_USAGE,
+                         "--from: the job changed its corpus at step %" PRIu64
+                         "; what was before cannot be planned any more",
+                         planner_next_step(planning.job.planner));
     if (!code)
         code = plan_and_report(&planning, out, err);
     progress_clear(&planning.progress);

@@ -38,6 +38,12 @@ size_t history_epoch(const struct history *history, uint64_t step);
 /* The epoch that holds once that many entries of the ledger are applied. */
 size_t history_epoch_after(const struct history *history, size_t entries);
 
+/* The first step that can be planned: of a job that has changed its corpus, where it did. */
+static inline uint64_t history_first_step(const struct history *history)
+{
+    return history->ledger.origin.step;
+}
+
 static inline const struct config *history_config(const struct history *history, uint64_t step)
 {
     return history->epochs[history_epoch(history, step)].config;

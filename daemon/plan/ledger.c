@@ -16,6 +16,7 @@ void job_ledger_fini(struct job_ledger *ledger)
         entry_fini(&ledger->entries[i]);
     free(ledger->entries);
     free(ledger->settings);
+    free(ledger->origin.state);
     *ledger = (struct job_ledger){ 0 };
 }
 
@@ -48,11 +49,11 @@ static int check_entry(const struct job_ledger *ledger, const struct ledger_entr
     if (ledger->count == LEDGER_MOST_ENTRIES)
         return error_set(err, EX_USAGE, "the ledger holds %d entries, and cannot hold more",
                          LEDGER_MOST_ENTRIES);
-    uint64_t least = ledger->count ? ledger->entries[ledger->count - 1].step : 0;
+    uint64_t least = ledger->count ? ledger->entries[ledger->count - 1].step : ledger->origin.step;
     if (entry->step < least)
         return error_set(err, EX_USAGE,
                          "step %llu lies before step %llu, from which the last entry of the ledger "
-                         "holds: that is history, and later entries rest on it",
+                         "holds: that is history, and later steps rest on it",
                          (unsigned long long)entry->step, (unsigned long long)least);
     return entry->kind == LEDGER_SKIP ? check_skip(entry, err) : check_reshape(entry, err);
 }
@@ -74,10 +75,23 @@ int job_ledger_append(struct job_ledger *ledger, const struct ledger_entry *entr
     return 0;
 }
 
+static int copy_origin(const struct ledger_origin *from, struct ledger_origin *to,
+                       struct error *err)
+{
+    *to = *from;
+    if (!from->state)
+        return 0;
+    to->state = malloc(from->state_bytes);
+    if (!to->state)
+        return error_memory(err, "copying the ledger");
+    memcpy(to->state, from->state, from->state_bytes);
+    return 0;
+}
+
 int job_ledger_copy(const struct job_ledger *from, struct job_ledger *to, struct error *err)
 {
-    int status = 0;
     to->job = from->job;
+    int status = copy_origin(&from->origin, &to->origin, err);
     to->settings = from->settings ? strdup(from->settings) : NULL;
     if (from->settings && !to->settings)
         status = error_memory(err, "copying the ledger");

@@ -8,11 +8,11 @@
  *     job 0123456789abcdef0123456789abcdef       the job digest without any entry
  *     start                                      its settings, a line each behind one blank
  *      parallel={"dp": "4", ...}
- *     reshape 100                                other settings from step 100 on
- *      parallel={"dp": "2", ...}
- *     skip 150 170                               the data of steps 150 to 170 are left out
- *     sum 0123456789abcdef0123456789abcdef       XXH3-128 of all before this line
- * There is one way to write a ledger, and no other is read. Pure: no I/O.
+ *     accept 80 0123... 4567... 424c...          perhaps: it goes on from step 80 of that job,
+ * which had another corpus, behind that digest, with this snapshot reshape 100 other settings from
+ * step 100 on parallel={"dp": "2", ...} skip 150 170                               the data of
+ * steps 150 to 170 are left out sum 0123456789abcdef0123456789abcdef       XXH3-128 of all before
+ * this line There is one way to write a ledger, and no other is read. Pure: no I/O.
  */
 #ifndef BALLAST_PLAN_LEDGER_H
 #define BALLAST_PLAN_LEDGER_H
@@ -26,6 +26,7 @@
 #define LEDGER_MOST_ENTRIES 1024
 #define LEDGER_MOST_SKIPPED 4096 /* steps, of one entry: they are planned in one go */
 #define LEDGER_MOST_BYTES ((size_t)4 << 20)
+#define LEDGER_MOST_STATE ((size_t)1 << 20) /* bytes of a snapshot that a job goes on from */
 
 enum ledger_kind { LEDGER_RESHAPE, LEDGER_SKIP };
 
@@ -36,10 +37,20 @@ struct ledger_entry {
     char *settings;     /* RESHAPE: config_settings of what holds from then on */
 };
 
+/* Where a job goes on that had another corpus: what was before cannot be planned any more. */
+struct ledger_origin {
+    uint64_t step;        /* the first of this job */
+    struct digest former; /* job digest up to then */
+    struct digest digest; /* of step - 1 */
+    unsigned char *state; /* a snapshot before `step`, as state/snapshot.h has it; NULL: step 0 */
+    size_t state_bytes;
+};
+
 /* Zero-initialise; job_ledger_fini. */
 struct job_ledger {
     struct digest job;
-    char *settings; /* of step 0; NULL while there is no entry */
+    char *settings; /* of the first step; NULL while there is no entry */
+    struct ledger_origin origin;
     struct ledger_entry *entries;
     size_t count, capacity;
 };

@@ -21,11 +21,24 @@ static void write_settings(FILE *file, const char *settings)
     }
 }
 
+static void write_origin(FILE *file, const struct ledger_origin *origin)
+{
+    char former[DIGEST_TEXT_BYTES], digest[DIGEST_TEXT_BYTES];
+    if (!origin->state)
+        return;
+    fprintf(file, "accept %llu %s %s ", (unsigned long long)origin->step,
+            digest_text(origin->former, former), digest_text(origin->digest, digest));
+    for (size_t i = 0; i < origin->state_bytes; i++)
+        fprintf(file, "%02x", origin->state[i]);
+    fputc('\n', file);
+}
+
 static void write_body(FILE *file, const struct job_ledger *ledger)
 {
     char digest[DIGEST_TEXT_BYTES];
     fprintf(file, FIRST_LINE "job %s\nstart\n", digest_text(ledger->job, digest));
     write_settings(file, ledger->settings ? ledger->settings : "");
+    write_origin(file, &ledger->origin);
     for (size_t i = 0; i < ledger->count; i++) {
         const struct ledger_entry *entry = &ledger->entries[i];
         if (entry->kind == LEDGER_SKIP) {
@@ -111,20 +124,26 @@ static bool take_number(struct reader *reader, uint64_t *ret_number)
     return reader->at > start && (*start != '0' || reader->at == start + 1);
 }
 
-static bool take_digest(struct reader *reader, struct digest *ret_digest)
+/* `count` bytes, each as two hexadecimal digits. */
+static bool take_hex(struct reader *reader, unsigned char *ret_bytes, size_t count)
 {
     static const char digits[] = "0123456789abcdef";
-    if (reader->end - reader->at < 2 * DIGEST_BYTES)
+    if ((size_t)(reader->end - reader->at) < 2 * count)
         return false;
-    for (size_t i = 0; i < 2 * DIGEST_BYTES; i++) {
+    for (size_t i = 0; i < 2 * count; i++) {
         const char *digit = reader->at[i] ? strchr(digits, reader->at[i]) : NULL;
         if (!digit)
             return false;
-        unsigned char *byte = &ret_digest->bytes[i / 2];
+        unsigned char *byte = &ret_bytes[i / 2];
         *byte = (unsigned char)((i % 2 ? *byte << 4 : 0) | (digit - digits));
     }
-    reader->at += 2 * DIGEST_BYTES;
+    reader->at += 2 * count;
     return true;
+}
+
+static bool take_digest(struct reader *reader, struct digest *ret_digest)
+{
+    return take_hex(reader, ret_digest->bytes, DIGEST_BYTES);
 }
 
 /* One character of a setting: of a line of text, whatever its language. */
@@ -155,6 +174,33 @@ static int take_settings(struct reader *reader, char **ret_settings)
     *to = '\0';
     *ret_settings = settings;
     return 0;
+}
+
+static int take_state(struct reader *reader, struct ledger_origin *origin)
+{
+    const char *end = memchr(reader->at, '\n', (size_t)(reader->end - reader->at));
+    size_t digits = end ? (size_t)(end - reader->at) : 0;
+    if (digits < 2 || digits % 2 || digits / 2 > LEDGER_MOST_STATE)
+        return bad(reader, "expected a snapshot in hexadecimal digits");
+    origin->state = malloc(digits / 2);
+    if (!origin->state)
+        return error_memory(reader->err, "reading the ledger");
+    origin->state_bytes = digits / 2;
+    if (!take_hex(reader, origin->state, origin->state_bytes) || !take(reader, "\n"))
+        return bad(reader, "expected a snapshot in hexadecimal digits");
+    return 0;
+}
+
+/* There need be none. */
+static int take_origin(struct reader *reader, struct ledger_origin *origin)
+{
+    if (!take(reader, "accept "))
+        return 0;
+    if (!take_number(reader, &origin->step) || origin->step == 0 || !take(reader, " ") ||
+        !take_digest(reader, &origin->former) || !take(reader, " ") ||
+        !take_digest(reader, &origin->digest) || !take(reader, " "))
+        return bad(reader, "expected accept STEP JOB DIGEST SNAPSHOT");
+    return take_state(reader, origin);
 }
 
 static int append(const struct reader *reader, struct job_ledger *ledger,
@@ -210,7 +256,8 @@ static int take_head(struct reader *reader, struct job_ledger *ledger)
     if (!take(reader, "job ") || !take_digest(reader, &ledger->job) || !take(reader, "\nstart\n"))
         return bad(reader, "expected the job and its start");
     reader->line++;
-    return take_settings(reader, &ledger->settings);
+    int status = take_settings(reader, &ledger->settings);
+    return status ? status : take_origin(reader, &ledger->origin);
 }
 
 /* Size before checksum, so that a file that was cut short is called that. */

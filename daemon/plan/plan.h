@@ -81,7 +81,8 @@ struct planner; /* opaque */
 int planner_new(const struct config *config, const struct corpus *corpus,
                 struct planner **ret_planner, struct error *err);
 
-/* The same, of a job with one. `history` and `corpus` must outlive it. EX_DATAERR also when the
+/* The same, of a job with one; where it goes on with another corpus, planner_restore its first
+ * state before anything else. `history` and `corpus` must outlive it. EX_DATAERR also when the
  * ledger is of another job. */
 int planner_open(const struct history *history, const struct corpus *corpus,
                  struct planner **ret_planner, struct error *err);
@@ -105,12 +106,14 @@ const struct history *planner_history(const struct planner *planner);
  * effect. */
 const struct auto_thresholds *planner_auto_thresholds(const struct planner *planner);
 
-/* fingerprint(configuration, corpus): digest(step -1), the start of the chain. */
+/* fingerprint(configuration, corpus): digest(step -1), the start of the chain where that is step 0.
+ */
 struct digest planner_job_digest(const struct planner *planner);
 
 /*
- * E(0), E(1), ...: the job digest, and what each entry of the ledger makes of the one before; as
- * many as there are entries and one more. Valid as long as the planner.
+ * E(0), E(1), ...: the job digest, bound to the former one where the corpus changed, and what each
+ * entry of the ledger makes of the one before; as many as there are entries and one more. Valid as
+ * long as the planner.
  */
 const struct digest *planner_digests(const struct planner *planner);
 
@@ -119,6 +122,9 @@ const struct digest *planner_digests(const struct planner *planner);
  * "corpus web shards=3 ... fingerprint=..." Valid as long as the planner.
  */
 const char *planner_job_text(const struct planner *planner);
+
+/* The same under the configuration that the ledger puts in force last. */
+const char *planner_last_job_text(const struct planner *planner);
 
 const struct source_cursor *planner_cursors(const struct planner *planner);
 

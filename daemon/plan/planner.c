@@ -58,10 +58,18 @@ static int open_epochs(struct planner *planner, const struct corpus *corpus, str
     return status;
 }
 
+/* E(0): of a job that goes on with another corpus, bound to what it was before. */
+static struct digest first_digest(const struct planner *planner)
+{
+    const struct ledger_origin *origin = &planner->history->ledger.origin;
+    struct digest job = epoch_job_digest(planner->epochs[0]);
+    return origin->state ? digest_chain(origin->former, job.bytes, DIGEST_BYTES) : job;
+}
+
 static int chain_digests(struct planner *planner, struct error *err)
 {
     const struct job_ledger *ledger = &planner->history->ledger;
-    planner->digests[0] = epoch_job_digest(planner->epochs[0]);
+    planner->digests[0] = first_digest(planner);
     for (size_t i = 0; i < ledger->count; i++) {
         char *text;
         size_t bytes;
@@ -80,11 +88,13 @@ static int check_job(const struct planner *planner, struct error *err)
 {
     const struct job_ledger *ledger = &planner->history->ledger;
     char of_ledger[DIGEST_TEXT_BYTES], here[DIGEST_TEXT_BYTES];
-    if (ledger->count == 0 || digest_equal(ledger->job, planner->digests[0]))
+    struct digest job = epoch_job_digest(planner->epochs[0]);
+    bool empty = ledger->count == 0 && !ledger->origin.state;
+    if (empty || digest_equal(ledger->job, job))
         return 0;
     return error_set(err, EX_DATAERR,
                      "the ledger is of the job %s, and this is %s: configuration or corpus differ",
-                     digest_text(ledger->job, of_ledger), digest_text(planner->digests[0], here));
+                     digest_text(ledger->job, of_ledger), digest_text(job, here));
 }
 
 static int init(struct planner *planner, const struct corpus *corpus, struct error *err)
@@ -229,12 +239,17 @@ const struct auto_thresholds *planner_auto_thresholds(const struct planner *plan
 
 struct digest planner_job_digest(const struct planner *planner)
 {
-    return planner->digests[0];
+    return epoch_job_digest(planner->epochs[0]);
 }
 
 const char *planner_job_text(const struct planner *planner)
 {
     return epoch_job_text(planner->epochs[0]);
+}
+
+const char *planner_last_job_text(const struct planner *planner)
+{
+    return epoch_job_text(planner->epochs[planner->history->count - 1]);
 }
 
 const struct source_cursor *planner_cursors(const struct planner *planner)

@@ -36,6 +36,12 @@ static inline size_t lineage_entries(const struct lineage *lineage)
     return lineage->history->ledger.count;
 }
 
+/* Is the job what its configuration and corpus say, and no more? */
+static inline bool lineage_is_plain(const struct lineage *lineage)
+{
+    return lineage_entries(lineage) == 0 && !lineage->history->ledger.origin.state;
+}
+
 /* The job digest that names a planner's state before `next_step`. */
 struct digest lineage_before(const struct lineage *lineage, uint64_t next_step);
 

@@ -90,8 +90,10 @@ static json_t *ledger_facts(const struct lineage *lineage)
     json_object_set_new(object, "entries", number(ledger->count));
     json_object_set_new(object, "last_step", number_or_null(ledger->count > 0, last));
     json_object_set_new(object, "digest",
-                        ledger->count ? json_string(digest_text(lineage->ledger, digest))
-                                      : json_null());
+                        lineage_is_plain(lineage)
+                            ? json_null()
+                            : json_string(digest_text(lineage->ledger, digest)));
+    json_object_set_new(object, "first_step", number(ledger->origin.step));
     return object;
 }
 

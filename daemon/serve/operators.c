@@ -127,6 +127,11 @@ static void command_step(struct server *server, const struct peer_id *peer,
         reply_admin(server, peer, WIRE_BAD_REQUEST, "step takes one number, counted from 0", NULL);
         return;
     }
+    if (step < history_first_step(server->lineage->history)) {
+        reply_admin(server, peer, WIRE_BAD_REQUEST,
+                    "that step lies before the change of the corpus: it cannot be planned", NULL);
+        return;
+    }
     switch (plan_store_get_or_want(server->plans, step, &plan)) {
     case PLAN_READY:
         show_plan(server, peer, plan);

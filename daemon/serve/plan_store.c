@@ -149,6 +149,13 @@ void plan_store_unwant(struct plan_store *store, uint64_t step)
     pthread_mutex_unlock(&store->lock);
 }
 
+void plan_store_begin(struct plan_store *store, uint64_t step)
+{
+    pthread_mutex_lock(&store->lock);
+    store->facts.front = step;
+    pthread_mutex_unlock(&store->lock);
+}
+
 void plan_store_front(struct plan_store *store, uint64_t step)
 {
     pthread_mutex_lock(&store->lock);

@@ -53,6 +53,9 @@ struct shared_plan *plan_store_peek(struct plan_store *store, uint64_t step);
 /* Takes back one PLAN_WANTED. */
 void plan_store_unwant(struct plan_store *store, uint64_t step);
 
+/* Before anything else: the first step that there is. */
+void plan_store_begin(struct plan_store *store, uint64_t step);
+
 /* The job stands at `step`: plan front .. front + steps_ahead when nobody waits. */
 void plan_store_front(struct plan_store *store, uint64_t step);
 

@@ -289,9 +289,9 @@ static int change_ledger(struct planner_thread *self, const struct ledger_entry 
     planner_free(self->planner);
     self->planner = planner;
     self->lineage = lineage;
-    self->broken = false;
+    self->broken = true; /* it stands at its beginning, wherever the job began */
     checkpoints_forget(&self->checkpoints, entry->step);
-    snapshots_follow(self->snapshots, lineage);
+    snapshots_follow(self->snapshots, lineage, planner_last_job_text(planner));
     plan_store_forget(self->store, entry->step);
     return 0;
 }
@@ -355,8 +355,13 @@ static void dispose(struct planner_thread *self)
     free(self);
 }
 
-static int open_job(struct planner_thread *self, struct error *err)
+static int open_job(struct planner_thread *self, const uint64_t *accept, struct error *err)
 {
+    if (accept && self->snapshots) {
+        int failed = snapshots_accept(self->snapshots, self->config, self->corpus, *accept, err);
+        if (failed)
+            return failed;
+    }
     const struct state_directory *directory =
         self->snapshots ? snapshots_directory(self->snapshots) : NULL;
     struct open_job job;
@@ -387,10 +392,14 @@ int planner_thread_start(const struct config *config, const struct corpus *corpu
     self->context = links->context;
     checkpoints_init(&self->checkpoints);
     pthread_mutex_init(&self->report_lock, NULL);
-    int failed = open_job(self, err);
+    int failed = open_job(self, links->accept, err);
     if (!failed && self->snapshots)
         failed = snapshots_begin(self->snapshots, self->planner, corpus, self->lineage,
                                  &self->checkpoints, err);
+    if (!failed)
+        failed = checkpoints_add(&self->checkpoints, self->planner, err);
+    if (!failed)
+        plan_store_begin(self->store, planner_next_step(self->planner));
     struct lineage *lineage = self->lineage; /* before the planner is another thread's */
     if (!failed && links->opened)
         links->opened(links->context, self->planner);

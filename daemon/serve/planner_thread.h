@@ -44,6 +44,7 @@ struct planner_thread; /* opaque */
 struct planner_links {
     struct plan_store *store;
     struct snapshots *snapshots; /* the state directory; NULL: none */
+    const uint64_t *accept; /* a change of the corpus, up to this step; NULL: none is accepted */
     planner_notify *notify;
     planner_opened *opened; /* called once, by planner_thread_start; NULL: nobody */
     void *context;          /* of both */

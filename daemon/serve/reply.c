@@ -232,6 +232,15 @@ bool reply_batch(struct server *server, struct session *session,
     return true;
 }
 
+void reply_digest(struct server *server, const struct peer_id *peer,
+                  const struct batch_question *question, struct digest digest)
+{
+    Ballast__V1__Batch batch = BALLAST__V1__BATCH__INIT;
+    echo(&batch, question);
+    batch.digest = (ProtobufCBinaryData){ .len = DIGEST_BYTES, .data = digest.bytes };
+    send_header(server, server->trainers.socket, peer, &batch.base);
+}
+
 void reply_no_batch(struct server *server, const struct peer_id *peer,
                     const struct batch_question *question, enum wire_status status,
                     const char *message)
@@ -269,7 +278,7 @@ static void describe_ledger(Ballast__V1__HelloReply *reply, struct lineage *line
 {
     reply->from_step = lineage_layout(lineage, step, &reply->until_step);
     reply->ledger_entries = (uint32_t)lineage_entries(lineage);
-    if (reply->ledger_entries)
+    if (!lineage_is_plain(lineage))
         reply->ledger_digest =
             (ProtobufCBinaryData){ .len = DIGEST_BYTES, .data = lineage->ledger.bytes };
 }

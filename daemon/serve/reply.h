@@ -25,6 +25,10 @@ bool reply_batch(struct server *server, struct session *session,
                  const struct batch_question *question, struct shared_plan *plan,
                  struct payload *payload);
 
+/* Sends the header of a step that cannot be planned any more, with its digest and nothing else. */
+void reply_digest(struct server *server, const struct peer_id *peer,
+                  const struct batch_question *question, struct digest digest);
+
 /* Sends a BATCH that says why there is none. `message` NULL: the status's own text. */
 void reply_no_batch(struct server *server, const struct peer_id *peer,
                     const struct batch_question *question, enum wire_status status,

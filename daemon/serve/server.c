@@ -53,6 +53,12 @@ int server_new(const struct config *config, struct log *log, struct server **ret
     return 0;
 }
 
+void server_accept_corpus_change(struct server *server, uint64_t step)
+{
+    server->accepts = true;
+    server->accept_step = step;
+}
+
 void server_free(struct server *server)
 {
     if (!server)
@@ -84,8 +90,7 @@ static size_t cache_limit(const struct server *server, uint32_t sequence, uint32
     uint64_t limit = options->cache_bytes;
     if (limit == 0) {
         limit = ((uint64_t)options->steps_ahead + 2) * microbatches * microbatch;
-        uint64_t most = machine_share();
-        limit = limit < most ? limit : most;
+        limit = limit < server->machine_share ? limit : server->machine_share;
     }
     return (size_t)(limit < microbatch ? microbatch : limit);
 }
@@ -103,8 +108,9 @@ static int open_parts(struct server *server, struct error *err)
     const struct config *config = server->config;
     const struct serve_options *options = &config->serve;
     server->flights.wake = &server->wake;
+    server->machine_share = machine_share();
     int failed = sessions_init(&server->sessions, options->max_clients,
-                               server->config->access.max_clients_per_key, &server->flights, err);
+                               config->access.max_clients_per_key, &server->flights, err);
     if (!failed)
         failed = hash_table_init(&server->waiting, SERVER_MOST_WAITING / 4, err);
     if (!failed)
@@ -159,14 +165,17 @@ static int open_threads(struct server *server, struct error *err)
                                &server->snapshots, err);
     struct planner_links links = { .store = server->plans,
                                    .snapshots = server->snapshots,
+                                   .accept = server->accepts ? &server->accept_step : NULL,
                                    .notify = events_wake,
                                    .opened = tell_thresholds,
                                    .context = server };
     if (!failed)
         failed = planner_thread_start(server->config, server->corpus, &links, &server->planner,
                                       &server->lineage, err);
-    if (!failed)
+    if (!failed) {
         server_follow(server, server->lineage);
+        server->front = history_first_step(server->lineage->history);
+    }
     return failed;
 }
 

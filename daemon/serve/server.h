@@ -34,6 +34,12 @@ int server_new(const struct config *config, struct log *log, struct server **ret
 int server_run(struct server *server, const struct corpus *corpus, struct error *err);
 
 /* NULL is accepted. */
+/*
+ * Before server_run: a change of the corpus is accepted, from the furthest snapshot before or at
+ * `step` on (state/accept.h).
+ */
+void server_accept_corpus_change(struct server *server, uint64_t step);
+
 void server_free(struct server *server);
 
 #endif

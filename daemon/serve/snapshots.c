@@ -1,10 +1,12 @@
 #include "serve/snapshots.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "serve/former_jobs.h"
+#include "state/accept.h"
 #include "state/snapshot.h"
 #include "state/state_directory.h"
 
@@ -25,6 +27,7 @@ struct snapshots {
     void *context;
     struct digest job;
     char *job_text;
+    char *last_text; /* of what the ledger has come to; NULL: the same */
     struct former_jobs former;
     pthread_mutex_t disk; /* taken before `lock`: over the directory, once the writer runs */
     struct state_directory directory;
@@ -105,6 +108,32 @@ static void tell_former(struct snapshots *self)
                       log_text("changed_since", former->difference[0] ? former->difference : "?"),
                       log_end() });
     }
+}
+
+/* ---- writing ---- */
+
+/* What the ledger has come to has a digest of its own, under which others may ask for it. */
+static void describe_last(struct snapshots *self, const struct lineage *lineage, const char *text)
+{
+    size_t bytes = strlen(text) + 64;
+    free(self->last_text);
+    self->last_text = lineage_is_plain(lineage) ? NULL : malloc(bytes);
+    if (self->last_text)
+        snprintf(self->last_text, bytes, "%sledger entries=%zu\n", text, lineage_entries(lineage));
+}
+
+/* With the disk held. */
+static int begin_to_write(struct snapshots *self, struct error *err)
+{
+    int failed = state_directory_open(&self->directory, err);
+    if (!failed)
+        failed = state_directory_lock(&self->directory, err);
+    if (!failed)
+        failed = state_directory_write_job(&self->directory, self->job, self->job_text, err);
+    if (!failed && self->last_text)
+        failed = state_directory_write_job(
+            &self->directory, lineage_digest(self->lineage, UINT64_MAX), self->last_text, err);
+    return failed;
 }
 
 /* ---- loading ---- */
@@ -198,8 +227,7 @@ static bool look(struct snapshots *self)
         tell_trouble(self, &why);
         return false;
     }
-    if (state_directory_lock(&self->directory, &why) ||
-        state_directory_write_job(&self->directory, self->job, self->job_text, &why)) {
+    if (begin_to_write(self, &why)) {
         self->facts.errors++;
         tell_trouble(self, &why);
     }
@@ -217,6 +245,7 @@ int snapshots_begin(struct snapshots *self, struct planner *planner, const struc
     self->job_text = strdup(planner_job_text(planner));
     if (!self->job_text)
         return error_memory(err, "preparing snapshots");
+    describe_last(self, lineage, planner_last_job_text(planner));
     if (look(self)) {
         former_jobs_find(&self->former, &self->directory, &self->on_disk, lineage, self->job_text);
         tell_former(self);
@@ -311,17 +340,6 @@ void snapshots_offer(struct snapshots *self, const struct planner_state *state,
     pthread_mutex_unlock(&self->lock);
 }
 
-/* With the disk held. */
-static int begin_to_write(struct snapshots *self, struct error *err)
-{
-    int failed = state_directory_open(&self->directory, err);
-    if (!failed)
-        failed = state_directory_lock(&self->directory, err);
-    if (!failed)
-        failed = state_directory_write_job(&self->directory, self->job, self->job_text, err);
-    return failed;
-}
-
 int snapshots_write_ledger(struct snapshots *self, const struct job_ledger *ledger,
                            struct error *err)
 {
@@ -333,11 +351,40 @@ int snapshots_write_ledger(struct snapshots *self, const struct job_ledger *ledg
     return failed;
 }
 
-void snapshots_follow(struct snapshots *self, const struct lineage *lineage)
+void snapshots_follow(struct snapshots *self, const struct lineage *lineage, const char *text)
 {
+    pthread_mutex_lock(&self->disk);
     pthread_mutex_lock(&self->lock);
     self->lineage = lineage;
     pthread_mutex_unlock(&self->lock);
+    describe_last(self, lineage, text);
+    begin_to_write(self, NULL);
+    pthread_mutex_unlock(&self->disk);
+}
+
+int snapshots_accept(struct snapshots *self, const struct config *config,
+                     const struct corpus *corpus, uint64_t step, struct error *err)
+{
+    struct accepted accepted;
+    char digest[DIGEST_TEXT_BYTES];
+    int failed = state_directory_open(&self->directory, err);
+    if (!failed)
+        failed = state_directory_lock(&self->directory, err);
+    if (!failed)
+        failed = corpus_accept(config, corpus, &self->directory, step, &accepted, err);
+    if (failed)
+        return failed;
+    if (accepted.nothing)
+        log_write(self->log, LOG_LEVEL_WARNING, "no change of the corpus to accept", NULL);
+    else
+        log_write(
+            self->log, LOG_LEVEL_WARNING, "change of the corpus accepted",
+            (struct log_field[]){ log_uint("from_step", accepted.step),
+                                  log_text("former_job", digest_text(accepted.former, digest)),
+                                  log_uint("sources_begun_anew", accepted.changed),
+                                  log_uint("dropped_pieces", accepted.dropped_pieces),
+                                  log_uint("dropped_tokens", accepted.dropped_tokens), log_end() });
+    return 0;
 }
 
 /* ---- the writer's thread ---- */
@@ -479,5 +526,6 @@ void snapshots_free(struct snapshots *self)
     pthread_mutex_destroy(&self->disk);
     free(self->next.bytes);
     free(self->job_text);
+    free(self->last_text);
     free(self);
 }

@@ -42,6 +42,13 @@ int snapshots_new(const struct state_options *options, struct log *log, snapshot
 const struct state_directory *snapshots_directory(struct snapshots *snapshots);
 
 /*
+ * Before anything is opened: goes on with a job whose corpus has changed, from its furthest
+ * snapshot before or at `step`; state/accept.h. What was accepted is logged. Blocks on I/O.
+ */
+int snapshots_accept(struct snapshots *snapshots, const struct config *config,
+                     const struct corpus *corpus, uint64_t step, struct error *err);
+
+/*
  * Before the planner's thread starts: puts the snapshots of `planner`'s job into `checkpoints`,
  * each tried on the planner, which is then put back to where it was; learns of other jobs; starts
  * the writer. Only EX_OSERR fails; what is wrong on disk is logged. `lineage` must outlive the
@@ -58,8 +65,11 @@ int snapshots_begin(struct snapshots *snapshots, struct planner *planner,
 int snapshots_write_ledger(struct snapshots *snapshots, const struct job_ledger *ledger,
                            struct error *err);
 
-/* From now on the job has this lineage, which must outlive the snapshots. */
-void snapshots_follow(struct snapshots *snapshots, const struct lineage *lineage);
+/*
+ * From now on the job has this lineage, which must outlive the snapshots, and is what `text` says
+ * (planner_last_job_text).
+ */
+void snapshots_follow(struct snapshots *snapshots, const struct lineage *lineage, const char *text);
 
 /* Where the job stands, as far as trainers have said. */
 struct snapshots_front {

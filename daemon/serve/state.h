@@ -66,7 +66,10 @@ struct server {
     struct snapshots *snapshots; /* NULL: state.directory is not set */
     struct gather *gather;
     struct payload_cache cache;
+    uint64_t machine_share; /* most bytes for it, where the configuration leaves that open */
     struct flights flights;
+    bool accepts; /* a change of the corpus, from accept_step or before */
+    uint64_t accept_step;
     struct lineage *lineage; /* the job's ledger, and what follows from it */
     uint64_t
         changing_from; /* the ledger is being changed from this step on; UINT64_MAX: it is not */

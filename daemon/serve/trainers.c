@@ -144,6 +144,26 @@ static enum wire_status check_digest(const struct server *server, const Ballast_
     return WIRE_WRONG_LAYOUT;
 }
 
+/* Of the step before a change of the corpus the digest is known, and no more. */
+static bool wants_last_digest(const struct server *server, const Ballast__V1__GetBatch *get)
+{
+    uint64_t first = history_first_step(server->lineage->history);
+    return first > 0 && get->step == first - 1 && get->parts == 0;
+}
+
+static enum wire_status check_past(const struct server *server, const Ballast__V1__GetBatch *get,
+                                   char *why, size_t bytes)
+{
+    uint64_t first = history_first_step(server->lineage->history);
+    if (get->step >= first)
+        return WIRE_OK;
+    snprintf(why, bytes,
+             "step %" PRIu64 " lies before step %" PRIu64 ", from which on another corpus was "
+             "accepted: without the former one it cannot be planned",
+             get->step, first);
+    return WIRE_WRONG_JOB;
+}
+
 static enum wire_status check_get(const struct server *server, const Ballast__V1__GetBatch *get,
                                   char *why, size_t bytes)
 {
@@ -155,6 +175,10 @@ static enum wire_status check_get(const struct server *server, const Ballast__V1
         return WIRE_BAD_REQUEST;
     }
     enum wire_status status = check_digest(server, get, why, bytes);
+    if (status == WIRE_OK && wants_last_digest(server, get))
+        return WIRE_OK;
+    if (status == WIRE_OK)
+        status = check_past(server, get, why, bytes);
     if (status != WIRE_OK)
         return status;
     if (get->microbatch >= microbatches || get->cp_rank >= cp) {
@@ -199,6 +223,10 @@ static void on_get_batch(struct server *server, const struct caller *caller,
     enum wire_status status = check_get(server, get, why, sizeof why);
     if (status != WIRE_OK) {
         reply_no_batch(server, peer, &question, status, why);
+        return;
+    }
+    if (wants_last_digest(server, get)) {
+        reply_digest(server, peer, &question, server->lineage->history->ledger.origin.digest);
         return;
     }
     struct session *session = hear(server, caller);

@@ -1,6 +1,5 @@
 #include "state/job_file.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -156,4 +155,43 @@ const char *job_difference(const char *old_job, const char *new_job, char *text,
         if (!find_line(old_job, title_of(line), &other))
             tell_alone(&out, line, "is new");
     return text;
+}
+
+/* ---- what is the same ---- */
+
+static bool begins(struct span line, const char *word)
+{
+    size_t count = strlen(word);
+    return line.count >= count && memcmp(line.start, word, count) == 0;
+}
+
+/* The next line of the configuration; an empty one at the end. */
+static struct span next_of_configuration(struct span *rest)
+{
+    struct span line;
+    while (take(rest, '\n', &line))
+        if (!begins(line, "corpus ") && !begins(line, "ledger "))
+            return line;
+    return (struct span){ "", 0 };
+}
+
+bool job_same_configuration(const char *old_job, const char *new_job)
+{
+    struct span a = { old_job, strlen(old_job) }, b = { new_job, strlen(new_job) };
+    for (;;) {
+        struct span one = next_of_configuration(&a), other = next_of_configuration(&b);
+        if (!same(one, other))
+            return false;
+        if (one.count == 0)
+            return true;
+    }
+}
+
+bool job_same_source(const char *old_job, const char *new_job, const char *source)
+{
+    char title[128];
+    struct span was, now;
+    snprintf(title, sizeof title, "corpus %.100s", source);
+    struct span wanted = { title, strlen(title) };
+    return find_line(old_job, wanted, &was) && find_line(new_job, wanted, &now) && same(was, now);
 }

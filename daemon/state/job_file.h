@@ -5,6 +5,7 @@
 #ifndef BALLAST_STATE_JOB_FILE_H
 #define BALLAST_STATE_JOB_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define JOB_FILE_MOST_BYTES ((size_t)4 << 20)
@@ -15,5 +16,11 @@
  * nothing differs. Returns `text`.
  */
 const char *job_difference(const char *old_job, const char *new_job, char *text, size_t bytes);
+
+/* Do the jobs differ in nothing but their corpus, and in the length of their ledgers? */
+bool job_same_configuration(const char *old_job, const char *new_job);
+
+/* Does the source of that name hold the same in both, shards and all? */
+bool job_same_source(const char *old_job, const char *new_job, const char *source);
 
 #endif

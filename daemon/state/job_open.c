@@ -4,12 +4,34 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "state/snapshot.h"
 
 void job_close(struct open_job *job)
 {
     planner_free(job->planner);
     history_free(job->history);
     *job = (struct open_job){ 0 };
+}
+
+/* A job that changed its corpus begins with the state that it was accepted in. */
+static int go_to_origin(const struct open_job *job, const struct corpus *corpus, struct error *err)
+{
+    const struct ledger_origin *origin = &job->history->ledger.origin;
+    struct planner_state state = { 0 };
+    struct digest digest;
+    if (!origin->state)
+        return 0;
+    int status = snapshot_decode(origin->state, origin->state_bytes, &state, &digest, err);
+    if (!status)
+        status = snapshot_fits(&state, corpus, job->history->epochs[0].config->context_window, err);
+    if (!status && state.next_step != origin->step)
+        status = error_set(err, EX_DATAERR, "it is of another step");
+    if (!status)
+        status = planner_restore(job->planner, &state, err);
+    planner_state_fini(&state);
+    if (status && err)
+        error_prefix(err, "the snapshot in the ledger");
+    return status;
 }
 
 static int open_with(const struct config *config, const struct corpus *corpus,
@@ -19,6 +41,8 @@ static int open_with(const struct config *config, const struct corpus *corpus,
     int status = history_new(config, ledger, &job.history, err);
     if (!status)
         status = planner_open(job.history, corpus, &job.planner, err);
+    if (!status)
+        status = go_to_origin(&job, corpus, err);
     if (status)
         job_close(&job);
     else

@@ -5,7 +5,7 @@
 #include "plan/plan.h"
 #include "state/state_directory.h"
 
-/* Zero-initialise; job_close. */
+/* Zero-initialise; job_close. The planner stands at the first step that can be planned. */
 struct open_job {
     struct history *history;
     struct planner *planner;

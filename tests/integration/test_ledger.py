@@ -63,16 +63,16 @@ PATIENCE = ("--timeout", 60000)  # of ballastctl, on a machine that has other th
 
 def headers(connection, step, microbatches):
     """The digest of a step, and all its pieces."""
-    pieces, digest = [], None
+    pieces, digest = {}, None
     for m in range(microbatches):
         connection.request(step, m, 0, parts=ballast_wire.PART_PIECES, deadline_ms=60000)
     for m in range(microbatches):
         message, batch, frames = connection.receive(60000)
         ballast_wire.accept("Batch", message, batch)
-        pieces += ballast_wire.decode_pieces(frames[0])
+        pieces[batch["microbatch"]] = ballast_wire.decode_pieces(frames[0])
         assert digest in (None, batch["digest"])
         digest = batch["digest"]
-    return digest, pieces
+    return digest, [piece for m in range(microbatches) for piece in pieces[m]]
 
 
 def ask(connection, step, microbatch=0, cp_rank=0, parts=ballast_wire.ALL_PARTS):

@@ -37,7 +37,7 @@ LAW = {
     "ctl": ["base", "corpus", "stream", "cost", "pack", "cp", "config", "plan", "simulate",
             "state", "proto", "client/include"],
     "main": ["base", "corpus", "stream", "cost", "pack", "cp", "config", "plan", "observe",
-             "serve", "proto"],
+             "serve", "state", "proto"],
 }
 
 # What each header belongs to, and the units that may include it.

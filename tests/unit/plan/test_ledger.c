@@ -120,6 +120,45 @@ Test(ledger, what_is_wrong_is_said_with_its_line)
     expect_bad(HEAD "reshape 7\n dp=\x1b\n", "expected a setting");
 }
 
+Test(ledger, tells_what_it_goes_on_from)
+{
+    static const unsigned char state[] = { 0x00, 0x7f, 0xff };
+    struct job_ledger ledger = { .job = { { 0xab } }, .settings = strdup(DP2) }, again = { 0 };
+    struct ledger_entry early = { .kind = LEDGER_SKIP, .step = 79, .last_step = 79 };
+    struct error err = { 0 };
+    size_t bytes;
+    ledger.origin =
+        (struct ledger_origin){ 80, { { 1 } }, { { 2 } }, malloc(sizeof state), sizeof state };
+    memcpy(ledger.origin.state, state, sizeof state);
+    cr_assert_eq(job_ledger_append(&ledger, &early, &err), EX_USAGE);
+    cr_assert(strstr(err.text, "step 79 lies before step 80"), "%s", err.text);
+    char *text = encode(&ledger, &bytes);
+    cr_assert(strstr(text, "accept 80 01000000000000000000000000000000 "
+                           "02000000000000000000000000000000 007fff\n"),
+              "%s", text);
+    cr_assert_eq(job_ledger_decode(text, bytes, &again, &err), 0, "%s", err.text);
+    cr_assert_eq(again.origin.step, 80);
+    cr_assert_eq(again.origin.digest.bytes[0], 2);
+    cr_assert_eq(again.origin.state_bytes, sizeof state);
+    cr_assert_arr_eq(again.origin.state, state, sizeof state);
+    free(text);
+    job_ledger_fini(&again);
+    job_ledger_fini(&ledger);
+}
+
+#define ACCEPT(step, state)                                                                        \
+    HEAD "accept " step                                                                            \
+         " 01000000000000000000000000000000 02000000000000000000000000000000 " state "\n"
+
+Test(ledger, an_origin_must_be_whole)
+{
+    expect_bad(ACCEPT("0", "00"), "expected accept STEP JOB DIGEST SNAPSHOT");
+    expect_bad(ACCEPT("7", ""), "a snapshot in hexadecimal digits");
+    expect_bad(ACCEPT("7", "000"), "a snapshot in hexadecimal digits");
+    expect_bad(ACCEPT("7", "0g"), "a snapshot in hexadecimal digits");
+    expect_bad(HEAD "accept 7 01 02 03\n", "expected accept STEP JOB DIGEST SNAPSHOT");
+}
+
 Test(ledger, grows_at_its_end_only)
 {
     struct job_ledger ledger = filled();

@@ -70,7 +70,7 @@ static struct bench *bench_open(size_t documents, uint32_t epochs)
     pthread_cond_init(&bench->changed, NULL);
     run_plainly(bench);
     cr_assert_eq(plan_store_new(4, 0, 16, &bench->store, &err), 0, "%s", err.text);
-    struct planner_links links = { bench->store, NULL, notify, NULL, bench };
+    struct planner_links links = { .store = bench->store, .notify = notify, .context = bench };
     cr_assert_eq(planner_thread_start(bench->job.config, bench->job.corpus, &links, &bench->thread,
                                       &bench->lineage, &err),
                  0, "%s", err.text);

@@ -93,7 +93,9 @@ static struct life *begin(unsigned seed)
     life->options = (struct state_options){ strdup(temp_path(&dir, "state", path)), EVERY };
     cr_assert_eq(snapshots_new(&life->options, life->log, notify, life, &life->snapshots, &err), 0);
     cr_assert_eq(plan_store_new(4, 0, 16, &life->store, &err), 0, "%s", err.text);
-    struct planner_links links = { life->store, life->snapshots, notify, NULL, life };
+    struct planner_links links = {
+        .store = life->store, .snapshots = life->snapshots, .notify = notify, .context = life
+    };
     cr_assert_eq(planner_thread_start(life->job.config, life->job.corpus, &links, &life->thread,
                                       &life->lineage, &err),
                  0, "%s", err.text);

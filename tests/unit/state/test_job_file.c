@@ -44,3 +44,17 @@ Test(job_file, a_long_difference_is_cut_between_two)
         cr_expect(room == 0 || memchr(text, 0, room));
     }
 }
+
+Test(job_file, says_what_is_the_same)
+{
+    static const char was[] = "generation=1\nseed=1\ncorpus a shards=1 fingerprint=x\n"
+                              "corpus b shards=1 fingerprint=y\n";
+    static const char now[] = "generation=1\nseed=1\ncorpus a shards=1 fingerprint=x\n"
+                              "corpus b shards=2 fingerprint=z\nledger entries=3\n";
+    cr_assert(job_same_configuration(was, now));
+    cr_assert_not(job_same_configuration(was, "generation=1\nseed=2\n"));
+    cr_assert_not(job_same_configuration(was, "generation=1\n"));
+    cr_assert(job_same_source(was, now, "a"));
+    cr_assert_not(job_same_source(was, now, "b"));
+    cr_assert_not(job_same_source(was, now, "c"));
+}
