@@ -1,12 +1,16 @@
 /* ballastctl where: in which steps a document is. */
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config/config.h"
 #include "corpus/corpus.h"
 #include "ctl/arguments.h"
+#include "ctl/daemon.h"
 #include "ctl/human.h"
+#include "ctl/json_line.h"
 #include "ctl/progress.h"
 #include "ctl/table.h"
 #include "state/job_open.h"
@@ -99,16 +103,19 @@ static int search(struct searching *searching, struct error *err)
     return code ? code : where_stop(&searching->where, planner, err);
 }
 
+/* ---- what is shown, of a search here or on a daemon ---- */
+
 /* "0, 3, 5 ..." */
-static const char *ranks_text(const struct where *where, const struct where_place *place,
-                              char text[RANKS_BYTES])
+static const char *ranks_text(const json_t *ranks, char text[RANKS_BYTES])
 {
-    size_t used = 0;
+    size_t used = 0, index;
+    json_t *rank;
     text[0] = '\0';
-    for (uint32_t i = 0; i < place->rank_count; i++) {
-        char one[16];
-        int bytes = snprintf(one, sizeof one, "%s%" PRIu32, i ? ", " : "",
-                             where->ranks[place->first_rank + i]);
+    json_array_foreach((json_t *)(uintptr_t)ranks, index, rank)
+    {
+        char one[32];
+        int bytes = snprintf(one, sizeof one, "%s%" JSON_INTEGER_FORMAT, index ? ", " : "",
+                             json_integer_value(rank));
         if (used + (size_t)bytes + sizeof " ..." > RANKS_BYTES) {
             snprintf(text + used, RANKS_BYTES - used, " ...");
             break;
@@ -119,78 +126,128 @@ static const char *ranks_text(const struct where *where, const struct where_plac
     return text;
 }
 
-static void add_row(struct table *table, const struct where *where, const struct where_place *place)
+static int add_row(struct table *table, json_t *place, struct error *err)
 {
-    char step[HUMAN_BYTES], ranks[RANKS_BYTES];
-    table_cell(table, "%s", human_count(place->step, step));
-    if (place->kind == WHERE_SERVED) {
-        table_cell(table, "%" PRIu32, place->microbatch);
-        table_cell(table, "%" PRIu32, place->dp);
-        table_cell(table, "%" PRIu32, place->slot);
-    } else {
-        for (int i = 0; i < 3; i++)
+    const char *state;
+    json_int_t step, offset, length, numbers[3] = { -1, -1, -1 };
+    json_t *ranks = NULL;
+    json_error_t why;
+    char text[HUMAN_BYTES], list[RANKS_BYTES];
+    if (json_unpack_ex(place, &why, 0, "{ss sI sI sI s?I s?I s?I s?o}", "state", &state, "step",
+                       &step, "offset", &offset, "length", &length, "microbatch", &numbers[0], "dp",
+                       &numbers[1], "slot", &numbers[2], "ranks", &ranks))
+        return daemon_misfit(&why, err);
+    table_cell(table, "%s", human_count((uint64_t)step, text));
+    for (int i = 0; i < 3; i++) {
+        if (numbers[i] < 0)
             table_cell(table, "-");
+        else
+            table_cell(table, "%" JSON_INTEGER_FORMAT, numbers[i]);
     }
-    table_cell(table, "%" PRIu64 " to %" PRIu64, place->offset, place->offset + place->length - 1);
-    table_cell(table, "%s",
-               place->kind == WHERE_SERVED     ? ranks_text(where, place, ranks)
-               : place->kind == WHERE_LEFT_OUT ? "left out by the ledger"
-                                               : "waits before this step");
+    table_cell(table, "%" JSON_INTEGER_FORMAT " to %" JSON_INTEGER_FORMAT, offset,
+               offset + length - 1);
+    if (ranks)
+        table_cell(table, "%s", ranks_text(ranks, list));
+    else
+        table_cell(table, "%s",
+                   strcmp(state, "waiting") == 0 ? "waits before this step"
+                                                 : "left out by the ledger");
+    return 0;
 }
 
-static int print_places(const struct searching *searching, struct output *out, struct error *err)
+static int show_places(json_t *answer, struct output *out, struct error *err)
 {
-    const struct where *where = &searching->where;
-    char number[HUMAN_BYTES], tokens[HUMAN_BYTES], at[HUMAN_BYTES];
-    output_print(out, "document %s of %s: %s tokens, number %s of epoch %" PRIu64 "\n",
-                 human_count(where->document, number),
-                 searching->corpus->sources[where->source].name, human_count(where->tokens, tokens),
-                 human_count(where->position, at), where->epoch);
-    if (where->count == 0) {
-        output_print(out, "%s\n",
-                     where->begun ? "it is in no step: empty, dropped, or cut off"
-                                  : "it has not begun by the step looked at last");
+    const char *source;
+    json_int_t document, epoch, tokens, position, to;
+    int begun;
+    json_t *places, *place;
+    json_error_t why;
+    size_t index;
+    char text[HUMAN_BYTES], number[HUMAN_BYTES], at[HUMAN_BYTES];
+    if (json_unpack_ex(answer, &why, 0, "{ss sI sI sI sI sb sI so}", "source", &source, "document",
+                       &document, "epoch", &epoch, "tokens", &tokens, "position", &position,
+                       "begun", &begun, "searched_to", &to, "places", &places))
+        return daemon_misfit(&why, err);
+    output_print(out, "document %s of %s: %s tokens, number %s of epoch %" JSON_INTEGER_FORMAT "\n",
+                 human_count((uint64_t)document, number), source,
+                 human_count((uint64_t)tokens, text), human_count((uint64_t)position, at), epoch);
+    if (json_array_size(places) == 0) {
+        output_print(out,
+                     begun ? "it is in no step: empty, dropped, or cut off\n"
+                           : "it has not begun by step %s\n",
+                     human_count((uint64_t)to, text));
         return output_flush(out, err);
     }
     struct table *table = table_new(columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < where->count; i++)
-        add_row(table, where, &where->places[i]);
-    int code = table_print(table, out, err);
+    int code = 0;
+    json_array_foreach(places, index, place) code = code ? code : add_row(table, place, err);
+    if (!code)
+        code = table_print(table, out, err);
     table_free(table);
     return code ? code : output_flush(out, err);
 }
 
-static int print_json(const struct searching *searching, struct output *out, struct error *err)
+static int print_found(const struct searching *searching, bool as_json, struct output *out,
+                       struct error *err)
 {
     char *text;
     int code = where_json(&searching->where, searching->job.planner, searching->corpus, &text, err);
     if (code)
         return code;
-    output_print(out, "%s\n", text);
+    json_error_t why;
+    json_t *answer = json_loads(text, 0, &why);
     free(text);
-    return output_flush(out, err);
+    if (!answer)
+        return error_memory(err, "showing places");
+    if (as_json)
+        return json_line(out, answer, err);
+    code = show_places(answer, out, err);
+    json_decref(answer);
+    return code;
 }
 
-int run_where(const struct arguments *arguments, struct output *out, struct error *err)
+/* ---- the two ways to search ---- */
+
+static int search_here(const struct arguments *arguments, uint64_t document, uint64_t epoch,
+                       struct output *out, struct error *err)
 {
-    uint64_t document;
-    if (!parse_number(arguments->operands[1], &document))
-        return error_set(err, EX_USAGE, "found '%s', expected a document, a whole number from 0",
-                         arguments->operands[1]);
     struct searching searching = { .directory = STATE_DIRECTORY_CLOSED(NULL),
                                    .last = argument_number(arguments, OPTION_TO, UINT64_MAX) };
     progress_init(&searching.progress);
     int code = searching_open(&searching, arguments, err);
     if (!code)
         code = where_begin(&searching.where, searching.job.planner, searching.corpus,
-                           arguments->operands[0], document,
-                           argument_number(arguments, OPTION_EPOCH, 0), err);
+                           arguments->operands[0], document, epoch, err);
     if (!code)
         code = search(&searching, err);
     progress_clear(&searching.progress);
     if (!code)
-        code = argument_given(arguments, OPTION_JSON) ? print_json(&searching, out, err)
-                                                      : print_places(&searching, out, err);
+        code = print_found(&searching, argument_given(arguments, OPTION_JSON), out, err);
     searching_close(&searching);
     return code;
+}
+
+static int search_there(const struct arguments *arguments, uint64_t document, uint64_t epoch,
+                        struct output *out, struct error *err)
+{
+    char numbers[2][32];
+    snprintf(numbers[0], sizeof numbers[0], "%" PRIu64, document);
+    snprintf(numbers[1], sizeof numbers[1], "%" PRIu64, epoch);
+    const char *words[] = { arguments->operands[0], numbers[0], numbers[1] };
+    return daemon_tell(arguments, words, sizeof words / sizeof *words, show_places, out, err);
+}
+
+int run_where(const struct arguments *arguments, struct output *out, struct error *err)
+{
+    uint64_t document, epoch = argument_number(arguments, OPTION_EPOCH, 0);
+    if (!parse_number(arguments->operands[1], &document))
+        return error_set(err, EX_USAGE, "found '%s', expected a document, a whole number from 0",
+                         arguments->operands[1]);
+    if (argument_given(arguments, OPTION_ADMIN))
+        return search_there(arguments, document, epoch, out, err);
+    if (argument_given(arguments, OPTION_CONFIG))
+        return search_here(arguments, document, epoch, out, err);
+    return error_set(err, EX_USAGE,
+                     "needs --config FILE, to search here, or --admin ENDPOINT, to "
+                     "have a daemon search");
 }

@@ -12,6 +12,7 @@
 
 #define DEFAULT_ENDPOINT "ipc:///run/ballast/admin.sock"
 #define DEFAULT_TIMEOUT_MS 2000
+#define WHERE_TIMEOUT_MS 10000 /* a search takes its time, and has a limit of its own */
 #define SCREEN_MS 1000.0
 
 /* One question: to whom, what, and who shows the answer. */
@@ -71,7 +72,9 @@ static int ask_once(const struct question *question, struct admin_client *client
                     struct output *out, struct error *err)
 {
     const struct arguments *arguments = question->arguments;
-    int timeout_ms = (int)argument_number(arguments, OPTION_TIMEOUT, DEFAULT_TIMEOUT_MS);
+    uint64_t usual_ms =
+        arguments->command->run == run_where ? WHERE_TIMEOUT_MS : DEFAULT_TIMEOUT_MS;
+    int timeout_ms = (int)argument_number(arguments, OPTION_TIMEOUT, usual_ms);
     char *text = NULL;
     int code = admin_ask(client, arguments->command->name, question->words, question->count,
                          timeout_ms, &text, err);

@@ -1,7 +1,7 @@
 /*
  * The operators' socket: commands of ballastctl. `status`, `ranks` and `drain` are answered at
  * once; `queues` and `sources` wait for a report of the planner, `step K` for the plan of that
- * step, `snapshot`, `reshape` and `skip` for the disk.
+ * step, `snapshot`, `reshape` and `skip` for the disk, `where` for a search.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include "serve/operator_json.h"
 #include "serve/receive.h"
 #include "serve/reply.h"
+#include "serve/search.h"
 #include "serve/state.h"
 #include "wire/frame.h"
 #include "wire/limits.h"
@@ -240,7 +241,7 @@ static const struct {
     { "ranks", ROLE_OPERATOR, command_ranks },    { "sources", ROLE_OPERATOR, command_sources },
     { "step", ROLE_OPERATOR, command_step },      { "snapshot", ROLE_OPERATOR, command_snapshot },
     { "reshape", ROLE_OPERATOR, command_change }, { "skip", ROLE_OPERATOR, command_change },
-    { "drain", ROLE_OPERATOR, command_drain },
+    { "where", ROLE_OPERATOR, search_begin },     { "drain", ROLE_OPERATOR, command_drain },
 };
 
 static void run_command(struct server *server, const struct incoming *incoming,
@@ -254,7 +255,8 @@ static void run_command(struct server *server, const struct incoming *incoming,
     if (i == count)
         reply_admin(
             server, peer, WIRE_UNKNOWN_COMMAND,
-            "expected status, queues, ranks, sources, step, snapshot, reshape, skip or drain",
+            "expected status, queues, ranks, sources, step, snapshot, reshape, skip, where or "
+            "drain",
             NULL);
     else if (!access_permits(&server->access, server->operators.curve_secret_key != NULL,
                              incoming_key(incoming), commands[i].roles, &user))
@@ -394,6 +396,7 @@ void operators_on_change(struct server *server)
 
 void operators_cancel(struct server *server)
 {
+    searches_cancel(server);
     while (!list_empty(&server->questions))
         refuse_question(server, list_entry(server->questions.next, struct operator_question, link),
                         WIRE_DRAINING, NULL);

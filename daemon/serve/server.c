@@ -7,6 +7,7 @@
 
 #include "serve/events.h"
 #include "serve/request.h"
+#include "serve/search.h"
 #include "serve/state.h"
 
 /* ZeroMQ's I/O threads: one moves some 3 GB/s, and more only help where cores are left for them. */
@@ -39,6 +40,7 @@ int server_new(const struct config *config, struct log *log, struct server **ret
     server->changing_from = UINT64_MAX;
     list_init(&server->stalled);
     list_init(&server->questions);
+    list_init(&server->searches);
     int failed = endpoint_lock(config->serve.endpoint, &server->trainers, err);
     if (!failed)
         failed = endpoint_lock(config->serve.admin, &server->operators, err);
@@ -302,6 +304,7 @@ static void close_all(struct server *server, int linger_ms)
 {
     server->phase = SERVER_STOPPED;
     close_sockets(server, linger_ms);
+    searches_await(server);
     close_threads(server);
     if (server->zmq)
         zmq_ctx_term(server->zmq); /* waits for what was sent, up to the linger time */

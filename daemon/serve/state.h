@@ -83,6 +83,8 @@ struct server {
     struct list
         questions; /* struct operator_question: operators' commands that wait for the planner */
     unsigned question_count;
+    struct list searches; /* struct search: for documents, on threads of the pool */
+    unsigned search_count;
 
     enum server_phase phase;
     uint64_t started_ms;

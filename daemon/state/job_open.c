@@ -14,23 +14,39 @@ void job_close(struct open_job *job)
 }
 
 /* A job that changed its corpus begins with the state that it was accepted in. */
-static int go_to_origin(const struct open_job *job, const struct corpus *corpus, struct error *err)
+static int go_to_origin(const struct history *history, const struct corpus *corpus,
+                        struct planner *planner, struct error *err)
 {
-    const struct ledger_origin *origin = &job->history->ledger.origin;
+    const struct ledger_origin *origin = &history->ledger.origin;
     struct planner_state state = { 0 };
     struct digest digest;
     if (!origin->state)
         return 0;
     int status = snapshot_decode(origin->state, origin->state_bytes, &state, &digest, err);
     if (!status)
-        status = snapshot_fits(&state, corpus, job->history->epochs[0].config->context_window, err);
+        status = snapshot_fits(&state, corpus, history->epochs[0].config->context_window, err);
     if (!status && state.next_step != origin->step)
         status = error_set(err, EX_DATAERR, "it is of another step");
     if (!status)
-        status = planner_restore(job->planner, &state, err);
+        status = planner_restore(planner, &state, err);
     planner_state_fini(&state);
     if (status && err)
         error_prefix(err, "the snapshot in the ledger");
+    return status;
+}
+
+int job_planner(const struct history *history, const struct corpus *corpus,
+                struct planner **ret_planner, struct error *err)
+{
+    struct planner *planner;
+    int status = planner_open(history, corpus, &planner, err);
+    if (status)
+        return status;
+    status = go_to_origin(history, corpus, planner, err);
+    if (status)
+        planner_free(planner);
+    else
+        *ret_planner = planner;
     return status;
 }
 
@@ -40,9 +56,7 @@ static int open_with(const struct config *config, const struct corpus *corpus,
     struct open_job job = { 0 };
     int status = history_new(config, ledger, &job.history, err);
     if (!status)
-        status = planner_open(job.history, corpus, &job.planner, err);
-    if (!status)
-        status = go_to_origin(&job, corpus, err);
+        status = job_planner(job.history, corpus, &job.planner, err);
     if (status)
         job_close(&job);
     else

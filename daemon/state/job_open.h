@@ -21,4 +21,8 @@ int job_open(const struct config *config, const struct corpus *corpus,
              const struct state_directory *directory, struct open_job *ret_job, struct error *err);
 void job_close(struct open_job *job);
 
+/* A planner of a job's history alone, where job_open would leave it. Errors of planner_open. */
+int job_planner(const struct history *history, const struct corpus *corpus,
+                struct planner **ret_planner, struct error *err);
+
 #endif

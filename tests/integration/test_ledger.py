@@ -237,8 +237,40 @@ def test_where_a_document_is(job):
     text = harness.ctl("where", left_out["source"], left_out["document"], "--config", job.path,
                        "--to", 3)
     assert "it has not begun" in text
+    with harness.Daemon(job.path) as daemon:
+        digest_of(daemon, 120)
+        socket = daemon.serve["admin"]
+        again = harness.ctl("where", left_out["source"], left_out["document"], "--admin", socket,
+                            *PATIENCE)
+        assert "left out by the ledger" in again
+        piece = lines[99]["microbatches"][0]["pieces"][0]
+        here = json.loads(harness.ctl("where", piece["source"], piece["document"], "--config",
+                                      job.path, "--json"))
+        there = json.loads(harness.ctl("where", piece["source"], piece["document"], "--admin",
+                                       socket, "--json", *PATIENCE))
+        assert here["places"] == there["places"]
+        assert "there is no source" in fails("where", "nowhere", 0, "--admin", socket)
+    assert "needs --config" in fails("where", "heavy", 0)
     assert "there is no source" in fails("where", "nowhere", 0, "--config", job.path)
     assert "expected a document" in fails("where", "heavy", "x", "--config", job.path)
+
+
+def test_a_daemon_that_searches_can_be_stopped(job):
+    """Every search is answered, be it by BUSY or DRAINING, and the daemon ends well."""
+    daemon = harness.Daemon(job.path)
+    with contextlib.ExitStack() as opened:
+        opened.callback(daemon.kill)
+        digest_of(daemon, 400)
+        operator = opened.enter_context(
+            ballast_wire.Operator(daemon.serve["admin"], timeout_ms=60000))
+        for document in range(8):
+            operator.send(ballast_wire.encode("Admin", command="where",
+                                              arguments=["light", str(document), "0"]))
+        answers = [operator.receive()[1]["status"]]
+        daemon.stop()
+        answers += [operator.receive()[1]["status"] for _ in range(7)]
+    names = {ballast_wire.STATUSES[status] for status in answers}
+    assert names <= {"OK", "BUSY", "DRAINING"}
 
 
 @pytest.mark.parametrize("change, why", [
