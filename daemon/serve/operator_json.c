@@ -186,6 +186,7 @@ static json_t *rank_new(const struct server *server, const struct session *sessi
     json_object_set_new(object, "oldest_wait_ms", number(request_oldest_ms(server, session)));
     json_object_set_new(object, "batches", number(session->batches));
     json_object_set_new(object, "bytes", number(session->bytes));
+    json_object_set_new(object, "in_flight_bytes", number(atomic_load(&session->flight->bytes)));
     json_object_set_new(object, "idle_ms", number(now_ms - session->seen_ms));
     return object;
 }

@@ -220,13 +220,14 @@ def _pieces(path):
     return found
 
 
-def check_documents(folder, config_path, steps):
-    """Number of pieces served, which must be those planned, each once, in the same place."""
+def check_documents(folder, config_path, steps, *options):
+    """Number of pieces served, which must be those planned, each once, in the same place; `options`
+    are those of `ballastctl plan`."""
     names = [source["name"] for source in harness.settings(config_path)["sources"]]
     planned = {(step["step"], batch["index"]): [
         (names.index(p["source"]), p["document"], p["offset"], p["length"])
         for p in batch["pieces"]]
-        for step in harness.plan(config_path, steps) for batch in step["microbatches"]}
+        for step in harness.plan(config_path, steps, *options) for batch in step["microbatches"]}
     for cp in range(CP):
         served = {}
         for dp in range(DP):

@@ -3,7 +3,7 @@
     run_stuck.py [--full]       small: 8 deaf peers, 60 steps; full: 32, 400 steps, and a wait of
                                 over a minute until the daemon has cut them off
 
-One of eight ranks is stopped (SIGSTOP) for as long as the others train; then deaf peers as well,
+One of eight ranks is stopped (SIGSTOP) for as long as the others train; then again, beside deaf peers,
 which ask for all they can get and take nothing. Reported: time of the other ranks against that of
 the same ranks alone, memory of the daemon. Asserted: bytes under way stay within twice the ring;
 resident memory within ring, bytes under way and an allowance; the others end; so does the stopped
@@ -32,9 +32,10 @@ class Deaf:
     def __init__(self, endpoint, count):
         self.context = zmq.Context()
         self.sockets = [self.context.socket(zmq.DEALER) for _ in range(count)]
-        for peer in self.sockets:
+        for n, peer in enumerate(self.sockets):
             peer.linger, peer.rcvhwm, peer.rcvbuf, peer.sndhwm = 0, 1, 4096, 0
             peer.connect(endpoint)
+            peer.send(ballast_wire.encode("Hello", rank={"pp": n + 1}, client="deaf"))
         for n in range(REQUESTS):
             for peer in self.sockets:
                 peer.send(ballast_wire.encode(
@@ -70,6 +71,13 @@ class Watched:
 
         assert team.until(ended, ranks.AWAIT_S), ("the others do not end", team.said())
         return time.monotonic() - began
+
+
+def shown_as_deaf(daemon):
+    """How many of the deaf `ballastctl ranks --json` shows to hold what they do not take."""
+    with ballast_wire.Operator(daemon.serve["admin"]) as operator:
+        return sum(rank["client"] == "deaf" and rank["in_flight_bytes"] > 0
+                   for rank in operator.admin("ranks"))
 
 
 def with_one_stopped(watched, steps, folder):
@@ -116,9 +124,11 @@ def main(deaf, steps, wait):
             with Deaf(daemon.endpoint, deaf), \
                     with_one_stopped(watched, steps, place.path("deaf")) as team:
                 many = watched.seconds(team, others)
-                same += let_go_on(team, place.path("deaf"), expected)
+                shown = shown_as_deaf(daemon)
+                assert shown, "the deaf are not to be seen"
                 if wait:
                     await_landing(watched)
+                same += let_go_on(team, place.path("deaf"), expected)
             peak = daemon.resident_kib(peak=True)
         bound = harness.memory_allowance(ALLOWANCE_KIB + 3 * RING // 1024)
         assert peak < bound, (peak, bound)
@@ -127,7 +137,7 @@ def main(deaf, steps, wait):
                    time_of_the_others_with_deaf_peers_over_alone=f"{many / alone:.2f}",
                    resident_KiB_before_and_at_most=(before, peak), bound_KiB=bound,
                    most_bytes_under_way=watched.in_flight, ring_bytes=RING,
-                   the_deaf_were_cut_off=wait, bytes_of_streams_the_same=same)
+                   deaf_with_bytes_under_way=shown, the_deaf_were_cut_off=wait, bytes_of_streams_the_same=same)
 
 
 if __name__ == "__main__":

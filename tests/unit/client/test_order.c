@@ -104,3 +104,26 @@ Test(client_order, the_digest_cannot_be_had)
     ballast_close(client);
     fake_stop(daemon);
 }
+
+/* One of two changes its mind in the middle of a step: what was delivered decides, and the job goes
+ * on with the other. */
+Test(client_order, a_replica_that_changes_its_mind_is_dropped)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *first = start(&job), *second = start(&job);
+    ballast_options options = options_for(first, second);
+    options.prefetch = 1;
+    ballast_client *client = open_with(&options);
+    ballast_batch_free(take(client, 4, 0));
+    fake_behave(first, (struct fake_behaviour){ .digest_salt = 1 });
+    ballast_batch *batch = take(client, 4, 1);
+    expect_content(ballast_batch_view(batch), &job);
+    ballast_batch_free(batch);
+    expect_next(client, &job, 0, 0);
+    cr_assert_eq(counters_of(client).dropped, 1);
+    cr_assert(strstr(ballast_warning(client), fake_endpoint(first)));
+    cr_assert(strstr(ballast_warning(client), "disagree"));
+    ballast_close(client);
+    fake_stop(first);
+    fake_stop(second);
+}
