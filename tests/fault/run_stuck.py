@@ -91,7 +91,7 @@ def with_one_stopped(watched, steps, folder):
 
 def let_go_on(team, folder, expected):
     team.ranks[0].process.send_signal(signal.SIGCONT)
-    ranks.check_reports(team.finish())
+    ranks.check_reports(team.finish()[1:])  # the first was stopped in the middle of a call
     return ranks.compare(folder, expected)
 
 
