@@ -234,34 +234,33 @@ static void say_hello(ballast_client *client)
 
 struct overdue {
     int64_t now_ns;
-    bool any;
-    bool resend; /* the endpoint is alive: ask for the overdue again */
+    bool silent; /* nothing has come since one of them should have been answered */
 };
 
+/* By its deadline a server answers in any case: one that has spoken since has lost this answer. */
 static void notice_overdue(ballast_client *client, struct request *request, void *context)
 {
-    (void)client;
     struct overdue *overdue = context;
     if (request->state != REQUEST_SENT || request->when_ns > overdue->now_ns)
         return;
-    overdue->any = true;
     request->silences++;
-    if (overdue->resend)
+    if (client->session.heard_ns > request->deadline_ns)
         request_again(request, 0);
+    else
+        overdue->silent = true;
 }
 
-/* An endpoint that talks has lost an answer; one that does not is left. */
+/* What was lost is asked for again; an endpoint that is silent is left. */
 static void check_silence(ballast_client *client, int64_t now_ns)
 {
     struct session *session = &client->session;
-    int64_t silent_ns = now_ns - session->heard_ns;
-    bool alive = silent_ns < ms(client->options.retry_ms);
-    struct overdue overdue = { .now_ns = now_ns, .resend = alive };
+    struct overdue overdue = { .now_ns = now_ns };
     session_each_request(client, notice_overdue, &overdue);
-    if (!overdue.any || alive)
+    if (!overdue.silent)
         return;
     problem_set(&session->trouble, BALLAST_TIMEOUT, "%s: silent for %lld ms",
-                session_endpoint(client), (long long)(silent_ns / CLOCK_NS_PER_MS));
+                session_endpoint(client),
+                (long long)((now_ns - session->heard_ns) / CLOCK_NS_PER_MS));
     session_fail_over(client);
 }
 

@@ -3,8 +3,8 @@
     run_stuck.py [--full]       small: 8 deaf peers, 60 steps; full: 32, 400 steps, and a wait of
                                 over a minute until the daemon has cut them off
 
-One of eight ranks is stopped (SIGSTOP) for as long as the others train; then again, beside deaf peers,
-which ask for all they can get and take nothing. Reported: time of the other ranks against that of
+One of eight ranks is stopped (SIGSTOP) for as long as the others train; then again, beside deaf
+peers, which ask for all they can get and take nothing. Reported: time of the other ranks against that of
 the same ranks alone, memory of the daemon. Asserted: bytes under way stay within twice the ring;
 resident memory within ring, bytes under way and an allowance; the others end; so does the stopped
 rank when it goes on, with the right stream.
@@ -137,7 +137,8 @@ def main(deaf, steps, wait):
                    time_of_the_others_with_deaf_peers_over_alone=f"{many / alone:.2f}",
                    resident_KiB_before_and_at_most=(before, peak), bound_KiB=bound,
                    most_bytes_under_way=watched.in_flight, ring_bytes=RING,
-                   deaf_with_bytes_under_way=shown, the_deaf_were_cut_off=wait, bytes_of_streams_the_same=same)
+                   deaf_with_bytes_under_way=shown, the_deaf_were_cut_off=wait,
+                   bytes_of_streams_the_same=same)
 
 
 if __name__ == "__main__":

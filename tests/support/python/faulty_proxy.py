@@ -85,7 +85,10 @@ class FaultyProxy:
         self._open |= {writer, target[1]}
         ways = [asyncio.ensure_future(self._pass(reader, target[1])),
                 asyncio.ensure_future(self._pass(target[0], writer))]
-        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        try:
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:  # the proxy ends; a task that says so is logged as a fault
+            pass
         for way in ways:
             way.cancel()
         for end in (writer, target[1]):

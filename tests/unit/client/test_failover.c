@@ -70,6 +70,34 @@ Test(client_failover, silence_leads_to_the_next)
     fake_stop(second);
 }
 
+/* It has answered something since, but not since it should have answered this: that is no sign of
+ * life, and it is not asked twice. */
+Test(client_failover, an_earlier_answer_does_not_hide_silence)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *first = start(&job), *second = start(&job);
+    fake_behave(first, (struct fake_behaviour){ .ignore_batch = true, .times = 1 });
+    ballast_options options = options_for(first, second);
+    options.prefetch = 1;
+    options.retry_ms = 4000; /* all up to the silence is over in half of that */
+    ballast_client *client = open_with(&options);
+    ballast_batch *batch = NULL;
+    while (counters_of(client).requests == 0)
+        cr_assert_eq(ballast_next(client, 1, &batch), BALLAST_TIMEOUT);
+    cr_assert_eq(ballast_next(client, 200, &batch), BALLAST_TIMEOUT);
+    ballast_batch_free(take(client, 3, 0));
+    fake_behave(first, (struct fake_behaviour){ .ignore_batch = true, .ignore_hello = true });
+    expect_next(client, &job, 0, 0);
+    struct fake_request requests[8];
+    size_t count = fake_requests(first, requests, 8), asked = 0;
+    for (size_t i = 0; i < count && i < 8; i++)
+        asked += requests[i].step == 0 && requests[i].parts != 0;
+    cr_assert_eq(asked, 1);
+    ballast_close(client);
+    fake_stop(first);
+    fake_stop(second);
+}
+
 Test(client_failover, no_answer_to_hello)
 {
     struct fake_job job = fake_job_small();
