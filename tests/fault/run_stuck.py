@@ -4,10 +4,10 @@
                                 over a minute until the daemon has cut them off
 
 One of eight ranks is stopped (SIGSTOP) for as long as the others train; then again, beside deaf
-peers, which ask for all they can get and take nothing. Reported: time of the other ranks against that of
-the same ranks alone, memory of the daemon. Asserted: bytes under way stay within twice the ring;
-resident memory within ring, bytes under way and an allowance; the others end; so does the stopped
-rank when it goes on, with the right stream.
+peers, which ask for all they can get and take nothing. Reported: time of the other ranks against
+that of the same ranks alone, memory of the daemon. Asserted: bytes under way stay within twice the
+ring; resident memory within ring, bytes under way and an allowance; the others end; so does the
+stopped rank when it goes on, with the right stream.
 """
 import signal
 import time
