@@ -316,6 +316,13 @@ void plan_store_progress(struct plan_store *store, uint64_t at, bool planned)
     pthread_mutex_unlock(&store->lock);
 }
 
+void plan_store_alive(struct plan_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    store->facts.slices++;
+    pthread_mutex_unlock(&store->lock);
+}
+
 bool plan_store_keeps(struct plan_store *store, uint64_t step)
 {
     pthread_mutex_lock(&store->lock);

@@ -122,6 +122,9 @@ enum plan_choice plan_store_choose(struct plan_store *store, plan_cost *cost, vo
 /* The planner has planned another step, or gone elsewhere: `at` is what it would plan next. */
 void plan_store_progress(struct plan_store *store, uint64_t at, bool planned);
 
+/* The planner is at work on something longer than a step: it does not hang. */
+void plan_store_alive(struct plan_store *store);
+
 /* Would this step be kept: is it waited for, or just ahead of the job, and not there yet? */
 bool plan_store_keeps(struct plan_store *store, uint64_t step);
 

@@ -273,6 +273,14 @@ static int prepare(struct planner_thread *self, const struct ledger_entry *entry
     return failed;
 }
 
+/* A step that the ledger leaves out is worked on in one go with many others. */
+static void on_left_out(void *context, uint64_t step, const struct packing *packing)
+{
+    (void)step;
+    (void)packing;
+    plan_store_alive(context);
+}
+
 static int change_ledger(struct planner_thread *self, const struct ledger_entry *entry,
                          struct error *err)
 {
@@ -288,6 +296,7 @@ static int change_ledger(struct planner_thread *self, const struct ledger_entry 
     }
     planner_free(self->planner);
     self->planner = planner;
+    planner_watch_left_out(planner, on_left_out, self->store);
     self->lineage = lineage;
     self->broken = true; /* it stands at its beginning, wherever the job began */
     checkpoints_forget(&self->checkpoints, entry->step);
@@ -369,6 +378,7 @@ static int open_job(struct planner_thread *self, const uint64_t *accept, struct 
     if (failed)
         return failed;
     self->planner = job.planner;
+    planner_watch_left_out(job.planner, on_left_out, self->store);
     failed = lineage_new(job.history, job.planner, NULL, &self->lineage, err);
     if (failed) {
         job_close(&job);

@@ -392,6 +392,33 @@ def test_libballast_is_told_of_the_layout_and_opens_in_the_next(job):
         assert status == 1 and "steps 0 to 11 have dp 2" in error
 
 
+def test_the_ledger_may_change_while_ranks_stream(job):
+    """Skips just ahead of ranks that do not wait: what each of them got is what the ledger says."""
+    steps, ranks = 600, [(dp, cp) for dp in range(2) for cp in range(2)]
+    with harness.Daemon(job.path) as daemon, contextlib.ExitStack() as opened:
+        harness.ctl("skip", "--from", 5, "--to", 6, "--config", job.path, *PATIENCE)
+        running = [opened.enter_context(subprocess.Popen(
+            [harness.program("train_rank"), "--json", daemon.endpoint, str(dp), str(cp),
+             str(steps)], stdout=subprocess.PIPE)) for dp, cp in ranks]
+        taken = []
+        readers = [threading.Thread(target=lambda rank=rank: taken.append(rank.stdout.read()))
+                   for rank in running]
+        for reader in readers:
+            reader.start()
+        while any(rank.poll() is None for rank in running):
+            ahead = (daemon.status()["requested_step"] or 0) + 3
+            harness.run([harness.program("ballastctl"), "skip", "--from", str(ahead), "--to",
+                         str(ahead + 1), "--config", job.path, "--timeout", "60000"])
+        for reader in readers:
+            reader.join()
+        assert [rank.returncode for rank in running] == [0] * len(ranks)
+    expected = {line["step"]: line["digest"] for line in job.plan(steps)}
+    for output in taken:
+        lines = [json.loads(line) for line in output.decode().splitlines()]
+        found = {line["step"]: line["digest"] for line in lines if "digest" in line}
+        assert found == expected
+
+
 def test_libballast_drops_daemons_whose_ledger_differs(job, workplace):
     """Its daemon is killed and comes back without the ledger, and its replica never had one."""
     bare = workplace.write("bare", {**job.config, "state": {}, "serve": {}})

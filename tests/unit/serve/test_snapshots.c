@@ -262,3 +262,51 @@ Test(snapshots, a_directory_that_is_a_file_is_told_once_and_planning_goes_on)
     free(text);
     end(life);
 }
+
+/* Planned long before, and by another life again. */
+Test(snapshots, a_change_of_the_ledger_is_written_and_overrules_what_follows)
+{
+    struct life *life = begin(9);
+    struct ledger_entry skip = { .kind = LEDGER_SKIP, .step = 10, .last_step = 509 };
+    struct planner_change change;
+    struct plan_store_facts before, after;
+    struct error err = { 0 };
+    struct digest step_9 = digest_of(life, 9), step_30 = digest_of(life, 30);
+    cr_assert_eq(planner_thread_change(life->thread, &skip, &err), 0);
+    while (!planner_thread_take_change(life->thread, &change))
+        await_news(life);
+    cr_assert_eq(change.error.code, 0, "%s", change.error.text);
+    cr_assert_eq(change.entry.step, 10);
+    cr_assert_eq(lineage_entries(change.lineage), 1);
+    cr_assert_not(planner_thread_take_change(life->thread, &change), "once");
+    plan_store_facts(life->store, &before);
+    cr_assert(digest_equal(digest_of(life, 9), step_9));
+    struct digest changed = digest_of(life, 30);
+    cr_assert_not(digest_equal(changed, step_30));
+    plan_store_facts(life->store, &after);
+    cr_assert_geq(after.slices - before.slices, 500, "signs of life on the way");
+    end(life);
+
+    life = begin(9);
+    cr_assert_eq(lineage_entries(life->lineage), 1);
+    cr_assert(digest_equal(digest_of(life, 30), changed));
+    end(life);
+}
+
+Test(snapshots, a_change_that_cannot_be_leaves_everything_as_it_was)
+{
+    struct life *life = begin(9);
+    struct ledger_entry reshape = { .kind = LEDGER_RESHAPE,
+                                    .step = 10,
+                                    .settings = (char *)(size_t) "context_window=0\n" };
+    struct planner_change change;
+    struct error err = { 0 };
+    struct digest step_30 = digest_of(life, 30);
+    cr_assert_eq(planner_thread_change(life->thread, &reshape, &err), 0);
+    while (!planner_thread_take_change(life->thread, &change))
+        await_news(life);
+    cr_assert_eq(change.error.code, EX_CONFIG, "%s", change.error.text);
+    cr_assert_eq(lineage_entries(change.lineage), 0);
+    cr_assert(digest_equal(digest_of(life, 30), step_30));
+    end(life);
+}
