@@ -3,8 +3,8 @@ add_library(ballast_flags INTERFACE)
 target_compile_definitions(ballast_flags INTERFACE _GNU_SOURCE)
 # -ffp-contract=off: cost models are computed in double at start-up; every compiler must agree.
 target_compile_options(ballast_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
-  -Wvla -Wformat=2 -ffp-contract=off -fno-common
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Wformat=2 -ffp-contract=off -fno-common
+  "$<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes;-Wmissing-prototypes>"
   $<$<BOOL:${BALLAST_WERROR}>:-Werror>)
 if(BALLAST_SANITIZE)
   target_compile_options(ballast_flags INTERFACE
@@ -40,7 +40,24 @@ function(ballast_test name)
     target_sources(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/criterion_tsan.c")
   endif()
   # Criterion's macros declare their test functions themselves.
-  target_compile_options(${name} PRIVATE -Wno-missing-prototypes -Wno-pedantic)
+  target_compile_options(${name} PRIVATE -Wno-pedantic
+    "$<$<COMPILE_LANGUAGE:C>:-Wno-missing-prototypes>")
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()
+
+# ballast_pc_paths(): BALLAST_PC_PREFIX, _LIBDIR and _INCLUDEDIR of a .pc file in the scope of the
+# caller; relative to the file where that is possible, so that an installation can be moved.
+function(ballast_pc_paths)
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+    set(BALLAST_PC_PREFIX "${CMAKE_INSTALL_PREFIX}" PARENT_SCOPE)
+  else()
+    file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+    set(BALLAST_PC_PREFIX "\${pcfiledir}/${up}" PARENT_SCOPE)
+  endif()
+  foreach(what LIBDIR INCLUDEDIR)
+    set(path "\${prefix}")
+    cmake_path(APPEND path "${CMAKE_INSTALL_${what}}")
+    set(BALLAST_PC_${what} "${path}" PARENT_SCOPE)
+  endforeach()
 endfunction()

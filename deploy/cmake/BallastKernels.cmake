@@ -1,0 +1,124 @@
+# How kernels are compiled: the sources of a folder of kernels/ make two libraries, one for the CPU
+# that emulates a GPU, and one for GPUs where nvcc was found.
+
+# SASS of Ampere and its PTX, from which the driver makes code for whatever is newer, and Hopper's
+# own. Not -arch=sm_90a, which would compile a plain compute_90 too: there is no wgmma in that.
+set(BALLAST_GENCODE "-gencode=arch=compute_80,code=[sm_80,compute_80]"
+                    "-gencode=arch=compute_90a,code=sm_90a")
+set(BALLAST_GENCODE_SM90A "-gencode=arch=compute_90a,code=sm_90a")
+set(BALLAST_NVCC_FLAGS -std=c++17 -O3 -Xptxas=-v
+    "-Xcompiler=-fPIC,-fvisibility=hidden,-Wall,-Wextra"
+    "-I${PROJECT_SOURCE_DIR}" "-I${PROJECT_SOURCE_DIR}/kernels/include")
+set(BALLAST_NVCC_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/nvcc.cmake")
+
+# ballast_nvcc(RET SOURCE GENCODE...): a rule that makes an object. What ptxas says of registers and
+# spills lies beside it as OBJECT.ptxas, for the test that reads it.
+function(ballast_nvcc ret source)
+  set(object "${CMAKE_CURRENT_BINARY_DIR}/${source}.o")
+  set(source "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
+  cmake_path(GET object PARENT_PATH folder)
+  file(MAKE_DIRECTORY "${folder}")
+  add_custom_command(
+    OUTPUT "${object}" "${object}.ptxas"
+    COMMAND "${CMAKE_COMMAND}" "-DLOG=${object}.ptxas" -P "${BALLAST_NVCC_SCRIPT}" --
+            "${BALLAST_NVCC}" ${ARGN} ${BALLAST_NVCC_FLAGS}
+            -MD -MF "${object}.d" -MT "${object}" -c "${source}" -o "${object}"
+    DEPENDS "${source}" "${BALLAST_NVCC_SCRIPT}"
+    DEPFILE "${object}.d"
+    COMMENT "Building CUDA object ${object}"
+    VERBATIM)
+  set_source_files_properties("${object}" PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  set_property(GLOBAL APPEND PROPERTY BALLAST_PTXAS_LOGS "${object}.ptxas")
+  set(${ret} "${object}" PARENT_SCOPE)
+endfunction()
+
+# ballast_kernel_library(NAME SOURCES DEPENDS DEFINITIONS): without sources, headers only. -O2 even
+# in Debug: an emulated kernel is slow enough.
+function(ballast_kernel_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;DEFINITIONS" ${ARGN})
+  set(scope PUBLIC)
+  if(ARG_SOURCES)
+    add_library(${name} STATIC ${ARG_SOURCES})
+    target_link_libraries(${name} PRIVATE ballast_flags)
+    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+    if(NOT BALLAST_SANITIZE)
+      target_compile_options(${name} PRIVATE -O2)
+    endif()
+  else()
+    add_library(${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(${name} ${scope}
+    "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/kernels/include")
+  target_compile_definitions(${name} ${scope} ${ARG_DEFINITIONS})
+  target_link_libraries(${name} ${scope} ${ARG_DEPENDS})
+endfunction()
+
+# ballast_kernels(NAME SOURCES a.c b.cpp c.cu SM90A d.cu DEPENDS x): NAME is the emulated flavour
+# and, where there is nvcc, NAME_cuda the other, which depends on x_cuda where that exists. SM90A
+# names .cu files for Hopper alone. EMULATED_SOURCES, EMULATED_DEPENDS, CUDA_SOURCES and
+# CUDA_DEPENDS are of one flavour only.
+function(ballast_kernels name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;SM90A;DEPENDS;EMULATED_SOURCES;EMULATED_DEPENDS;\
+CUDA_SOURCES;CUDA_DEPENDS" ${ARGN})
+  set(sources ${ARG_SOURCES} ${ARG_SM90A} ${ARG_EMULATED_SOURCES})
+  foreach(source ${sources})
+    if(source MATCHES "[.]cu$")
+      set_source_files_properties(${source} PROPERTIES LANGUAGE CXX)
+    endif()
+  endforeach()
+  ballast_kernel_library(${name} SOURCES ${sources} DEFINITIONS BALLAST_EMULATED
+    DEPENDS ${ARG_DEPENDS} ${ARG_EMULATED_DEPENDS})
+  if(NOT BALLAST_CUDA_FOUND)
+    return()
+  endif()
+
+  set(sources)
+  foreach(source ${ARG_SOURCES} ${ARG_CUDA_SOURCES})
+    if(source MATCHES "[.]cu$")
+      ballast_nvcc(source ${source} ${BALLAST_GENCODE})
+    endif()
+    list(APPEND sources "${source}")
+  endforeach()
+  foreach(source ${ARG_SM90A})
+    ballast_nvcc(source ${source} ${BALLAST_GENCODE_SM90A})
+    list(APPEND sources "${source}")
+  endforeach()
+  set(depends)
+  foreach(dependency ${ARG_DEPENDS})
+    if(TARGET ${dependency}_cuda)
+      set(dependency ${dependency}_cuda)
+    endif()
+    list(APPEND depends ${dependency})
+  endforeach()
+  ballast_kernel_library(${name}_cuda SOURCES ${sources}
+    DEPENDS ${depends} ${ARG_CUDA_DEPENDS} Ballast::CUDART)
+endfunction()
+
+# ballast_kernel_test(NAME SOURCES x.cpp DEPENDS y [CRITERION] [TIMEOUT s]): a test of kernels in
+# ctest; without CRITERION a program of its own, which exits 0, 1, or 77 for skipped.
+function(ballast_kernel_test name)
+  cmake_parse_arguments(ARG "CRITERION" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  foreach(source ${ARG_SOURCES})
+    if(source MATCHES "[.]cu$")
+      set_source_files_properties(${source} PROPERTIES LANGUAGE CXX)
+    endif()
+  endforeach()
+  if(ARG_CRITERION)
+    ballast_test(${name} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} LABELS kernels
+                 TIMEOUT ${ARG_TIMEOUT})
+  else()
+    add_executable(${name} ${ARG_SOURCES})
+    target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} ballast_flags)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES LABELS kernels TIMEOUT ${ARG_TIMEOUT}
+                         SKIP_RETURN_CODE 77)
+  endif()
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  if(NOT BALLAST_SANITIZE)
+    target_compile_options(${name} PRIVATE -O2)
+  endif()
+endfunction()

@@ -1,0 +1,22 @@
+# cmake -DLOG=FILE -P nvcc.cmake -- NVCC ARGUMENT...: compiles, and keeps what ptxas said of
+# resources in FILE. Warnings and errors are shown besides; a failure removes what was made.
+set(command)
+set(behind OFF)
+foreach(index RANGE ${CMAKE_ARGC})
+  if(behind AND index LESS CMAKE_ARGC)
+    list(APPEND command "${CMAKE_ARGV${index}}")
+  elseif("${CMAKE_ARGV${index}}" STREQUAL "--")
+    set(behind ON)
+  endif()
+endforeach()
+execute_process(COMMAND ${command} RESULT_VARIABLE status
+                OUTPUT_VARIABLE said ERROR_VARIABLE said)
+file(WRITE "${LOG}" "${said}")
+if(NOT status EQUAL 0)
+  file(REMOVE "${LOG}")
+  message(FATAL_ERROR "nvcc failed:\n${said}")
+endif()
+string(REGEX REPLACE "[^\n]*(ptxas info|bytes stack frame)[^\n]*\n?" "" noteworthy "${said}")
+if(NOT noteworthy MATCHES "^[ \n]*$")
+  message("${noteworthy}")
+endif()
