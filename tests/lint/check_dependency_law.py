@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The dependency law of ARCHITECTURE.md: who may include whom, read from the #include lines.
 
-A unit is a folder of daemon/, daemon/main.c, or a whole top-level folder. LAW lists, for each unit,
-the units whose headers it may include; LIBRARIES lists the units that may include the headers of a
-library. Whatever is not listed is forbidden. The edges found must not form a cycle.
+A unit is a folder of daemon/ or kernels/, daemon/main.c, or a whole top-level folder. LAW lists,
+for each unit, the units whose headers it may include; LIBRARIES lists the units that may include
+the headers of a library. Whatever is not listed is forbidden. The edges found must not form a
+cycle.
 """
 
 import pathlib
@@ -17,16 +18,23 @@ PURE = ["corpus", "stream", "cost", "pack", "cp", "config", "plan", "simulate"]
 
 LAW = {
     "proto": [],
-    "kernels": [],
+    "kernels/include": [],
+    "kernels/tiles": [],
+    "kernels/ref": ["kernels/include", "kernels/tiles"],
+    "kernels/emulation": [],
+    "kernels/common": ["kernels/emulation"],
+    "kernels/attention": ["kernels/include", "kernels/tiles", "kernels/common"],
+    "kernels/cp": ["kernels/include", "kernels/tiles", "kernels/common", "kernels/attention"],
+    "kernels/profile": ["kernels/include", "kernels/common"],
     "client": ["proto", "client/include"],
     "client/examples": ["client/include"],
     "client/include": [],
     "base": [],
     "corpus": ["base"],
     "stream": ["base", "corpus"],
-    "cost": ["base"],
+    "cost": ["base", "kernels/tiles"],
     "pack": ["base", "cost"],
-    "cp": ["base", "cost"],
+    "cp": ["base", "cost", "kernels/tiles"],
     "config": ["base", "corpus", "stream", "cost", "pack", "cp"],
     "plan": ["base", "corpus", "stream", "cost", "pack", "cp", "config"],
     "simulate": ["base", "corpus", "stream", "cost", "pack", "cp", "config", "plan"],
@@ -50,15 +58,19 @@ LIBRARIES = [
     ("libcyaml", r"cyaml/.*|yaml\.h", ["config"]),
     ("sockets", r"sys/(socket|epoll|eventfd)\.h|netinet/.*|arpa/.*|netdb\.h|poll\.h",
      ["client", "serve", "observe", "main", "ctl"]),
-    ("clocks", r"time\.h|sys/time\.h|sys/times\.h",
-     ["client", "client/examples", "serve", "observe", "main", "ctl", "simulate"]),
-    ("threads", r"pthread\.h|threads\.h|semaphore\.h",
-     ["serve", "observe", "main", "ctl", "client/examples"]),
+    ("clocks", r"time\.h|sys/time\.h|sys/times\.h|chrono",
+     ["client", "client/examples", "serve", "observe", "main", "ctl", "simulate", "kernels/cp"]),
+    ("threads", r"pthread\.h|threads\.h|semaphore\.h|thread|mutex|condition_variable",
+     ["serve", "observe", "main", "ctl", "client/examples", "kernels/emulation"]),
+    ("CUDA", r"cuda.*\.h", ["kernels/common", "kernels/attention", "kernels/cp",
+                            "kernels/profile"]),
+    ("cuBLAS", r"cublas.*\.h", ["kernels/profile"]),
+    ("NCCL", r"nccl.*\.h", ["kernels/cp"]),
 ]
 
-SOURCES = (".c", ".h", ".cu", ".cuh")
+SOURCES = (".c", ".h", ".cpp", ".cu", ".cuh")
 CHECKED_FOLDERS = {"proto", "client", "daemon", "kernels"}
-INCLUDE_ROOTS = ["daemon", "proto", "client/include", "client/src", "kernels/include"]
+INCLUDE_ROOTS = ["daemon", "proto", "client/include", "client/src", "kernels/include", "."]
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
@@ -70,8 +82,8 @@ def unit_of(path):
         return None
     if parts[0] == "daemon":
         return parts[1] if len(parts) > 2 else path.stem
-    if parts[0] == "client" and parts[1] in ("examples", "include"):
-        return f"client/{parts[1]}"
+    if parts[0] == "kernels" or parts[:2] in (("client", "examples"), ("client", "include")):
+        return f"{parts[0]}/{parts[1]}"
     return parts[0]
 
 

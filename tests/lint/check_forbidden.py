@@ -8,8 +8,10 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import tree  # noqa: E402
 
-SHIPPED = r"(daemon|client/src|client/include|proto)/.*\.[ch]"
-C_FILES = r".*\.[ch]"
+C = r"\.(c|h|cpp|cu|cuh)"
+SHIPPED = r"(daemon|client/src|client/include|kernels|proto)/.*" + C
+C_FILES = r".*" + C
+C_SUFFIXES = (".c", ".h", ".cpp", ".cu", ".cuh")
 ANY = r".*"
 
 # (files, pattern, why). Brackets keep a pattern from matching itself.
@@ -22,13 +24,14 @@ RULES = [
      "no bound or no error: use snprintf, memcpy, strtoull, malloc"),
     (SHIPPED, r"\b(rand|random|srand|drand48|localtime|gmtime|asctime|ctime)\s*\(",
      "hidden global state, or not the same everywhere"),
-    (r"(daemon/(base|corpus|stream|cost|pack|cp|config|plan|simulate|serve)|client/src|proto)"
-     r"/.*\.c", r"(?<![\w.>])(printf|puts|putchar|perror|exit|abort)\s*\(",
+    (r"(daemon/(base|corpus|stream|cost|pack|cp|config|plan|simulate|serve)|client/src|proto|"
+     r"kernels/(tiles|ref|common|attention|cp))/.*\.(c|cpp|cu)",
+     r"(?<![\w.>])(printf|puts|putchar|perror|exit|abort)\s*\(",
      "a library does not print or end the process: fill struct error"),
     (SHIPPED, r"(?<![\w.>])(u?sleep|nanosleep)\s*\(", "wait for an event, with a deadline"),
-    (r"tests/(?!bench/).*\.[ch]", r"(?<![\w.>])(u?sleep|nanosleep)\s*\(",
+    (r"tests/(?!bench/).*" + C, r"(?<![\w.>])(u?sleep|nanosleep)\s*\(",
      "a test that sleeps is slow or flaky: wait for the event, with a deadline"),
-    (r"(daemon|client/src|proto)/.*\.c", r"(?<!_)\bassert\s*\(",
+    (r"(daemon|client/src|kernels|proto)/.*\.(c|cpp|cu)", r"(?<!_)\bassert\s*\(",
      "input is refused with an error, never asserted"),
     (C_FILES, r"^\s*#\s*pragma\s+GCC\s+diagnostic\s+ignored", "mend the warning instead"),
 ]
@@ -49,7 +52,7 @@ def rules_of(path):
 def check_text(path, text):
     problems = []
     for pattern, files, why in rules_of(path):
-        subject = text if files == ANY or path.suffix not in (".c", ".h") else code_of(text)
+        subject = text if files == ANY or path.suffix not in C_SUFFIXES else code_of(text)
         for match in pattern.finditer(subject):
             line = subject.count("\n", 0, match.start()) + 1
             problems.append(f"{path}:{line}: '{match.group().strip()}': {why}")

@@ -11,7 +11,8 @@ import tree  # noqa: E402
 MOST_COLUMNS = 100
 MOST_LINES = 800
 MANY_LINES = 500
-SOURCES = (".c", ".h", ".py", ".sh", ".cmake", ".def", ".proto", "CMakeLists.txt", ".cu", ".cuh")
+SOURCES = (".c", ".h", ".cpp", ".cu", ".cuh", ".py", ".sh", ".cmake", ".def", ".proto",
+           "CMakeLists.txt")
 
 
 def check_text(path, text):

@@ -20,6 +20,12 @@ LAWFUL = {
     "client/include/ballast/ballast.h": "",
     "client/src/client.c": '#include "ballast/ballast.h"\n#include "wire/frame.h"\n',
     "client/examples/rank.c": "#include <ballast/ballast.h>\n",
+    "kernels/tiles/tiles.h": "",
+    "kernels/include/ballast/attention.h": "",
+    "kernels/common/mma.h": "#include <cuda_runtime.h>\n",
+    "kernels/attention/a.cu": '#include "kernels/common/mma.h"\n#include <ballast/attention.h>\n',
+    "kernels/cp/gather.cpp": "#include <nccl.h>\n",
+    "daemon/cost/cost.c": '#include "kernels/tiles/tiles.h"\n',
     "tests/unit/pack/test_pack.c": '#include <uv.h>\n#include "cp/cp.h"\n',
 }
 
@@ -58,6 +64,26 @@ class DependencyLaw(unittest.TestCase):
     def test_path_out_of_the_folder_is_seen_through(self):
         self.assert_one({"client/src/next.c": '#include "../../daemon/pack/pack.h"\n'},
                         "client/src/next.c:1:", "client must not include pack")
+
+    def test_daemon_knows_of_the_kernels_their_tiles_only(self):
+        self.assert_one({"daemon/cost/x.c": '#include "kernels/common/mma.h"\n'},
+                        "daemon/cost/x.c:1:", "cost must not include kernels/common")
+
+    def test_kernels_do_not_know_the_daemon(self):
+        self.assert_one({"kernels/attention/x.cu": '#include "base/error.h"\n'},
+                        "kernels/attention/x.cu:1:", "kernels/attention must not include base")
+
+    def test_kernels_do_not_know_the_wire(self):
+        self.assert_one({"kernels/cp/x.cpp": '#include "wire/frame.h"\n'},
+                        "kernels/cp/x.cpp:1:", "kernels/cp must not include proto")
+
+    def test_tiles_know_no_gpu(self):
+        self.assert_one({"kernels/tiles/x.c": "#include <cuda_runtime_api.h>\n"},
+                        "kernels/tiles/x.c:1:", "kernels/tiles must not use CUDA")
+
+    def test_attention_knows_no_communication(self):
+        self.assert_one({"kernels/attention/x.cuh": "#include <nccl.h>\n"},
+                        "kernels/attention/x.cuh:1:", "kernels/attention must not use NCCL")
 
     def test_pure_unit_does_not_know_libuv(self):
         self.assert_one({"daemon/plan/wait.c": "#  include <uv.h>\n"},

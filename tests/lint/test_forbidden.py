@@ -17,6 +17,10 @@ BAD = [
     ("client/src/x.c", 'printf("%d", 1);\n', 1),
     ("daemon/serve/x.c", "    exit(1);\n", 1),
     ("tests/unit/x.c", "usleep(10);\n", 1),
+    ("kernels/attention/x.cu", "\nprintf(1);\n", 2),
+    ("kernels/common/x.cuh", "// fine\nstrcpy(a, b);\n", 2),
+    ("kernels/cp/x.cpp", "assert(ranks);\n", 1),
+    ("tests/kernels/x.cpp", "usleep(1);\n", 1),
     ("daemon/corpus/x.c", "/* a\n b */ assert(size > 0);\n", 2),
 ]
 GOOD = [
@@ -26,6 +30,7 @@ GOOD = [
     ("daemon/base/x.c", '_Static_assert(sizeof(int) == 4, "int");\n'),
     ("daemon/serve/x.c", "session->exit(session);\n"),
     ("tests/x.c", 'char template[] = "/tmp/x-' + 'X' * 6 + '";\n'),
+    ("kernels/emulation/x.cpp", "abort();\nstatic_assert(sizeof(int) == 4);\n"),
     ("README.md", "--config /etc/ballast/ballast.yaml, a workload, network/rooting\n"),
 ]
 
