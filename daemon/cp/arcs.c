@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "cost/tile.h"
 #include "cp/arc_search.h"
 #include "cp/settle.h"
 #include "cp/strategies.h"
+#include "kernels/tiles/tile_pairs.h"
 
 /* Good enough is a busiest rank within 1/1024 of what no plan can beat. */
 #define GOOD_ENOUGH 1024

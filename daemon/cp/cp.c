@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "cost/tile.h"
 #include "cp/arcs.h"
 #include "cp/choose.h"
 #include "cp/strategies.h"
+#include "kernels/tiles/tile_pairs.h"
 
 const char *cp_strategy_name(enum cp_strategy strategy)
 {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "cost/tile.h"
 #include "cp/strategies.h"
+#include "kernels/tiles/tile_pairs.h"
 
 void filler_fini(struct filler *filler)
 {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "cost/tile.h"
+#include "kernels/tiles/tile_pairs.h"
 
 uint64_t cp_busiest(const struct cp_options *options, const struct cp_shards *shards)
 {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cost/cp_time.h"
-#include "cost/tile.h"
+#include "kernels/tiles/tile_pairs.h"
 #include "sample_table.h"
 
 #define TILE 128u

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cost/tile.h"
+#include "kernels/tiles/tile_pairs.h"
 #include "support/cp_rules.h"
 
 static struct cp_options options_of(uint32_t ranks)

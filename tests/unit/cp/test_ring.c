@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "base/permutation.h"
-#include "cost/tile.h"
 #include "cp/arc_search.h"
+#include "kernels/tiles/tile_pairs.h"
 
 #define TILE 16
 

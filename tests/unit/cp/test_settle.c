@@ -1,8 +1,8 @@
 #include <criterion/criterion.h>
 
-#include "cost/tile.h"
 #include "cp/settle.h"
 #include "cp/strategies.h"
+#include "kernels/tiles/tile_pairs.h"
 
 #define TILE 128
 
