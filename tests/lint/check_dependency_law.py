@@ -61,7 +61,7 @@ LIBRARIES = [
     ("clocks", r"time\.h|sys/time\.h|sys/times\.h|chrono",
      ["client", "client/examples", "serve", "observe", "main", "ctl", "simulate", "kernels/cp"]),
     ("threads", r"pthread\.h|threads\.h|semaphore\.h|thread|mutex|condition_variable",
-     ["serve", "observe", "main", "ctl", "client/examples", "kernels/emulation"]),
+     ["serve", "observe", "main", "ctl", "client/examples", "kernels/emulation", "kernels/cp"]),
     ("CUDA", r"cuda.*\.h", ["kernels/common", "kernels/attention", "kernels/cp",
                             "kernels/profile"]),
     ("cuBLAS", r"cublas.*\.h", ["kernels/profile"]),
