@@ -13,11 +13,11 @@ uint32_t profile_range_at(struct profile_range range, uint32_t index)
     return range.first << index;
 }
 
-uint32_t profile_copies(const struct profile_bounds *bounds, uint64_t tiles, uint64_t tokens)
+uint32_t profile_copies(const struct profile_bounds *bounds, uint64_t tiles, uint64_t bytes)
 {
     uint64_t wanted = (uint64_t)bounds->waves * bounds->slots;
     uint64_t copies = (wanted + tiles - 1) / tiles;
-    uint64_t most = bounds->most_tokens / tokens;
+    uint64_t most = bounds->bytes / bytes;
     copies = copies ? copies : 1;
     return (uint32_t)(copies < most ? copies : most);
 }

@@ -19,16 +19,16 @@ uint32_t profile_range_at(struct profile_range range, uint32_t index);
 
 /* What bounds the number of copies of one case. */
 struct profile_bounds {
-    uint32_t waves;       /* wanted: how often the tiles of a launch fill the device */
-    uint32_t slots;       /* tiles that the device computes at once, at most */
-    uint64_t most_tokens; /* key rows that memory holds */
+    uint32_t waves; /* wanted: how often the tiles of a launch fill the device */
+    uint32_t slots; /* tiles that the device computes at once, at most */
+    uint64_t bytes; /* of device memory, for tensors */
 };
 
 /*
- * Copies of a case of `tiles` tiles and `tokens` key rows, both of one copy, that make the wanted
+ * Copies of a case of `tiles` tiles and `bytes` of tensors, both of one copy, that make the wanted
  * waves; fewer where memory ends before. 0 when not even one fits.
  */
-uint32_t profile_copies(const struct profile_bounds *bounds, uint64_t tiles, uint64_t tokens);
+uint32_t profile_copies(const struct profile_bounds *bounds, uint64_t tiles, uint64_t bytes);
 
 /* How often `tiles` fill the device. */
 double profile_waves(const struct profile_bounds *bounds, uint64_t tiles);

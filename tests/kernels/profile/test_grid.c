@@ -25,7 +25,7 @@ Test(profile_grid, largest_lengths_do_not_wrap)
 
 Test(profile_grid, copies_make_the_waves)
 {
-    struct profile_bounds bounds = { .waves = 4, .slots = 264, .most_tokens = UINT64_MAX };
+    struct profile_bounds bounds = { .waves = 4, .slots = 264, .bytes = UINT64_MAX };
     for (uint64_t tiles = 1; tiles < 3000; tiles++) {
         uint64_t copies = profile_copies(&bounds, tiles, 1);
         cr_assert_geq(profile_waves(&bounds, copies * tiles), 4);
@@ -35,7 +35,7 @@ Test(profile_grid, copies_make_the_waves)
 
 Test(profile_grid, memory_bounds_the_copies)
 {
-    struct profile_bounds bounds = { .waves = 4, .slots = 264, .most_tokens = 1000 };
+    struct profile_bounds bounds = { .waves = 4, .slots = 264, .bytes = 1000 };
     cr_expect_eq(profile_copies(&bounds, 1, 10), 100);
     cr_expect_eq(profile_copies(&bounds, 1, 1000), 1);
     cr_expect_eq(profile_copies(&bounds, 1, 1001), 0);
