@@ -15,7 +15,7 @@ namespace gpu
 
 /* 16 bytes, both sides aligned to 16. Not valid: zeros are written and `global` is not read. */
 GPU_DEVICE void copy_async_16(void *shared, const void *global, bool valid,
-                              [[maybe_unused]] where at = GPU_HERE)
+                              [[maybe_unused]] where at = where())
 {
 #ifdef BALLAST_EMULATED
     emulation::copy_async_16(shared, global, valid, at);
@@ -37,7 +37,7 @@ GPU_DEVICE void copy_async_commit()
 }
 
 /* Waits until at most the `Groups` youngest groups are on their way. */
-template <int Groups> GPU_DEVICE void copy_async_wait([[maybe_unused]] where at = GPU_HERE)
+template <int Groups> GPU_DEVICE void copy_async_wait([[maybe_unused]] where at = where())
 {
 #ifdef BALLAST_EMULATED
     emulation::copy_async_wait(Groups, at);

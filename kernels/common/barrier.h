@@ -11,7 +11,7 @@ namespace gpu
 {
 
 /* Waits for all threads of the block; none may have ended. */
-GPU_DEVICE void block_barrier([[maybe_unused]] where at = GPU_HERE)
+GPU_DEVICE void block_barrier([[maybe_unused]] where at = where())
 {
 #ifdef BALLAST_EMULATED
     emulation::block_barrier(at);
@@ -21,7 +21,7 @@ GPU_DEVICE void block_barrier([[maybe_unused]] where at = GPU_HERE)
 }
 
 /* Waits until `threads` threads, whole warps, have come to barrier `id`, 1 to 15. */
-GPU_DEVICE void named_barrier(int id, int threads, [[maybe_unused]] where at = GPU_HERE)
+GPU_DEVICE void named_barrier(int id, int threads, [[maybe_unused]] where at = where())
 {
 #ifdef BALLAST_EMULATED
     emulation::named_barrier(id, threads, at);
@@ -31,7 +31,7 @@ GPU_DEVICE void named_barrier(int id, int threads, [[maybe_unused]] where at = G
 }
 
 /* Comes to barrier `id` and goes on: others wait for what this thread wrote before. */
-GPU_DEVICE void named_barrier_arrive(int id, int threads, [[maybe_unused]] where at = GPU_HERE)
+GPU_DEVICE void named_barrier_arrive(int id, int threads, [[maybe_unused]] where at = where())
 {
 #ifdef BALLAST_EMULATED
     emulation::named_barrier_arrive(id, threads, at);

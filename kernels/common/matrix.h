@@ -23,7 +23,7 @@ namespace gpu
  * Four 8 x 8 matrices of two-byte numbers from shared memory. Lane 8 * i + r gives the address of
  * row r of matrix i, 16 bytes; out[i] is row group, columns pair and pair + 1 of matrix i.
  */
-GPU_DEVICE void ldmatrix_x4(uint32_t out[4], const void *row, [[maybe_unused]] where at = GPU_HERE)
+GPU_DEVICE void ldmatrix_x4(uint32_t out[4], const void *row, [[maybe_unused]] where at = where())
 {
 #ifdef BALLAST_EMULATED
     emulation::ldmatrix_x4(out, row, false, at);
@@ -37,7 +37,7 @@ GPU_DEVICE void ldmatrix_x4(uint32_t out[4], const void *row, [[maybe_unused]] w
 
 /* The same, each matrix transposed: out[i] is column group, rows pair and pair + 1. */
 GPU_DEVICE void ldmatrix_x4_trans(uint32_t out[4], const void *row,
-                                  [[maybe_unused]] where at = GPU_HERE)
+                                  [[maybe_unused]] where at = where())
 {
 #ifdef BALLAST_EMULATED
     emulation::ldmatrix_x4(out, row, true, at);
@@ -58,7 +58,7 @@ constexpr auto half_type_of =
 /* c += a b, mma.sync.m16n8k16; T is bf16 or fp16, sums are float. */
 template <class T>
 GPU_DEVICE void mma_m16n8k16(float c[4], const uint32_t a[4], const uint32_t b[2],
-                             [[maybe_unused]] where at = GPU_HERE)
+                             [[maybe_unused]] where at = where())
 {
     static_assert(std::is_same_v<T, bf16> || std::is_same_v<T, fp16>);
 #ifdef BALLAST_EMULATED
@@ -80,7 +80,7 @@ GPU_DEVICE void mma_m16n8k16(float c[4], const uint32_t a[4], const uint32_t b[2
 /* Two of them side by side: what one ldmatrix_x4 gives as b. One stop of the emulation, not two. */
 template <class T>
 GPU_DEVICE void mma_m16n16k16(float c0[4], float c1[4], const uint32_t a[4], const uint32_t b[4],
-                              [[maybe_unused]] where at = GPU_HERE)
+                              [[maybe_unused]] where at = where())
 {
     static_assert(std::is_same_v<T, bf16> || std::is_same_v<T, fp16>);
 #ifdef BALLAST_EMULATED

@@ -36,7 +36,7 @@ GPU_DEVICE uint32_t shared_address(const void *pointer)
 }
 
 /* Of 2, 4, 8 or 16 bytes, aligned to its size; so are the three below. */
-template <class T> GPU_DEVICE T shared_load(const T *from, [[maybe_unused]] where at = GPU_HERE)
+template <class T> GPU_DEVICE T shared_load(const T *from, [[maybe_unused]] where at = where())
 {
 #ifdef BALLAST_EMULATED
     if (!emulation::note_shared_read(from, sizeof(T), at))
@@ -46,7 +46,7 @@ template <class T> GPU_DEVICE T shared_load(const T *from, [[maybe_unused]] wher
 }
 
 template <class T>
-GPU_DEVICE void shared_store(T *to, const T &value, [[maybe_unused]] where at = GPU_HERE)
+GPU_DEVICE void shared_store(T *to, const T &value, [[maybe_unused]] where at = where())
 {
 #ifdef BALLAST_EMULATED
     if (!emulation::note_shared_write(to, sizeof(T), at))
@@ -55,7 +55,7 @@ GPU_DEVICE void shared_store(T *to, const T &value, [[maybe_unused]] where at = 
     *to = value;
 }
 
-template <class T> GPU_DEVICE T global_load(const T *from, [[maybe_unused]] where at = GPU_HERE)
+template <class T> GPU_DEVICE T global_load(const T *from, [[maybe_unused]] where at = where())
 {
 #ifdef BALLAST_EMULATED
     if (!emulation::note_global_read(from, sizeof(T), at))
@@ -65,7 +65,7 @@ template <class T> GPU_DEVICE T global_load(const T *from, [[maybe_unused]] wher
 }
 
 template <class T>
-GPU_DEVICE void global_store(T *to, const T &value, [[maybe_unused]] where at = GPU_HERE)
+GPU_DEVICE void global_store(T *to, const T &value, [[maybe_unused]] where at = where())
 {
 #ifdef BALLAST_EMULATED
     if (!emulation::note_global_write(to, sizeof(T), at))
@@ -75,7 +75,7 @@ GPU_DEVICE void global_store(T *to, const T &value, [[maybe_unused]] where at = 
 }
 
 /* The counter's value before it went up by one; how persistent blocks share out tiles. */
-GPU_DEVICE int take_next(int *counter, [[maybe_unused]] where at = GPU_HERE)
+GPU_DEVICE int take_next(int *counter, [[maybe_unused]] where at = where())
 {
 #ifdef BALLAST_EMULATED
     return emulation::take_next(counter, at);

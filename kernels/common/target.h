@@ -31,18 +31,9 @@ namespace gpu
 /* Who called a wrapper, for the reports of the emulation; nothing at all on a device. */
 #ifdef BALLAST_EMULATED
 using emulation::where;
-#define GPU_HERE                                                                                   \
-    gpu::where                                                                                     \
-    {                                                                                              \
-        __builtin_FILE(), __builtin_LINE()                                                         \
-    }
 #else
 struct where {
 };
-#define GPU_HERE                                                                                   \
-    gpu::where                                                                                     \
-    {                                                                                              \
-    }
 #endif
 
 constexpr int warp_threads = 32;

@@ -11,7 +11,7 @@ namespace gpu
 {
 
 /* The value of lane `lane ^ mask`, shfl.sync.bfly; T is float, int or uint32_t. */
-template <class T> GPU_DEVICE T shuffle_xor(T value, int mask, [[maybe_unused]] where at = GPU_HERE)
+template <class T> GPU_DEVICE T shuffle_xor(T value, int mask, [[maybe_unused]] where at = where())
 {
 #ifdef BALLAST_EMULATED
     return emulation::shuffle(value, lane_index() ^ mask, at);
@@ -21,7 +21,7 @@ template <class T> GPU_DEVICE T shuffle_xor(T value, int mask, [[maybe_unused]] 
 }
 
 /* The value of lane `lane`, shfl.sync.idx. */
-template <class T> GPU_DEVICE T shuffle(T value, int lane, [[maybe_unused]] where at = GPU_HERE)
+template <class T> GPU_DEVICE T shuffle(T value, int lane, [[maybe_unused]] where at = where())
 {
 #ifdef BALLAST_EMULATED
     return emulation::shuffle(value, lane % warp_threads, at);
@@ -31,7 +31,7 @@ template <class T> GPU_DEVICE T shuffle(T value, int lane, [[maybe_unused]] wher
 }
 
 /* What a lane wrote before is seen by the others after, bar.warp.sync. */
-GPU_DEVICE void warp_sync([[maybe_unused]] where at = GPU_HERE)
+GPU_DEVICE void warp_sync([[maybe_unused]] where at = where())
 {
 #ifdef BALLAST_EMULATED
     emulation::warp_sync(at);

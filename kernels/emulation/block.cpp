@@ -256,7 +256,7 @@ void block::report_stuck()
             report_waiting(w);
         }
     }
-    report(EMULATION_STUCK, where{}, "%d of %d threads ended, the others wait for ever", ended,
+    report(EMULATION_STUCK, where(), "%d of %d threads ended, the others wait for ever", ended,
            threads);
 }
 

@@ -61,8 +61,7 @@ static void *new_stack(void *low, size_t bytes, void (*entry)())
 {
     constexpr size_t saved_registers = 6;
     auto *top = reinterpret_cast<uintptr_t *>(static_cast<char *>(low) + bytes);
-    top -= 2; /* entry finds the stack as after a call: a return address below 16 aligned bytes */
-    top[0] = 0;
+    *--top = 0; /* as a call leaves the stack: a return address below what is aligned to 16 */
     *--top = reinterpret_cast<uintptr_t>(entry);
     top -= saved_registers;
     std::memset(top, 0, saved_registers * sizeof *top);

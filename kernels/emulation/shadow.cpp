@@ -50,7 +50,8 @@ void shadow::report_race(size_t word, const char *what, const accessor &who, con
 static bool own_lane_or_synced(stamp by, uint32_t writer, const accessor &who)
 {
     bool same_step = stamp_agent(by) == who.warp && stamp_clock(by) == clock_of(who);
-    return !same_step || static_cast<int>(writer & ((1U << lane_bits) - 1)) == who.lane;
+    auto lane = static_cast<int>(writer & ((1U << lane_bits) - 1));
+    return !same_step || lane == who.lane || lane == part_of_word;
 }
 
 void shadow::check_read(size_t word, const accessor &who, const where &at) const
@@ -111,7 +112,8 @@ void shadow::write(size_t offset, size_t bytes, const accessor &who, const where
     size_t first = first_word(offset), end = end_word(offset, bytes);
     for (size_t word = first; word < end; word++)
         check_write(word, who, at);
-    set_written(first, end, make_stamp(who.warp, clock_of(who)), who.lane, at);
+    int lane = bytes < word_bytes ? part_of_word : who.lane;
+    set_written(first, end, make_stamp(who.warp, clock_of(who)), lane, at);
 }
 
 void shadow::write_begins(size_t offset, size_t bytes, const accessor &who, const where &at)

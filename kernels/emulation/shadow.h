@@ -13,7 +13,10 @@
 namespace emulation
 {
 
-/* Who makes an access. A warp as a whole counts as lane 32. */
+/*
+ * Who makes an access. A warp as a whole counts as a lane; so does, in stores of less than a word,
+ * whoever has the other half: those are not checked within a warp.
+ */
 struct accessor {
     int warp, lane;
     const clock_vector *knows;  /* of the warp; its own entry is the clock of the access */
@@ -21,6 +24,7 @@ struct accessor {
 };
 
 constexpr int whole_warp = 32;
+constexpr int part_of_word = 33;
 
 class shadow
 {

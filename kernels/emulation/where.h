@@ -1,4 +1,4 @@
-/* A line of a kernel, as reports name it. */
+/* A line of a kernel, as reports name it: `where()` as a default argument is who calls. */
 #ifndef BALLAST_KERNELS_EMULATION_WHERE_H
 #define BALLAST_KERNELS_EMULATION_WHERE_H
 
@@ -6,8 +6,13 @@ namespace emulation
 {
 
 struct where {
-    const char *file = nullptr; /* static */
-    int line = 0;
+    const char *file; /* static */
+    int line;
+
+    where(const char *caller_file = __builtin_FILE(), int caller_line = __builtin_LINE())
+        : file(caller_file), line(caller_line)
+    {
+    }
 
     friend bool operator==(const where &a, const where &b)
     {
