@@ -13,6 +13,9 @@ if(BALLAST_NCCL_FOUND AND TARGET ballast_kernels_cp_cuda)
 endif()
 set(map "${CMAKE_CURRENT_SOURCE_DIR}/libballast_attention.map")
 file(GLOB headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/include/ballast/*.h")
+if(NOT nccl)
+  list(FILTER headers EXCLUDE REGEX "attention_cp[.]h$")
+endif()
 
 # One relocatable object in which everything hidden has become local, as that of libballast.
 set(whole "${CMAKE_CURRENT_BINARY_DIR}/ballast_attention-whole.o")

@@ -8,50 +8,18 @@ here=$(cd "$(dirname "$0")" && pwd)
 cc=${CC:-cc}
 cmake=${CMAKE:-cmake}
 flags="-std=c17 -Wall -Wextra -Wpedantic -Werror ${CFLAGS:-}"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+package=ballast library=ballast
+# shellcheck source=installed.sh
+. "$here/installed.sh"
 
-fail() {
-    echo "test_client.sh: $*" >&2
-    exit 1
-}
-
-# needs PROGRAM: does it load libballast?
-needs() {
-    readelf -d "$1" | grep -q 'NEEDED.*libballast\.so\.0'
-}
-
-# expect_run PROGRAM [LIBRARY-PATH]
-expect_run() {
-    version=$(LD_LIBRARY_PATH=${2:-} "$1") || fail "$1 failed"
-    [ "$version" = "$(pkg-config --modversion ballast)" ] ||
-        fail "$1 printed '$version', pkg-config says $(pkg-config --modversion ballast)"
-    echo "$(basename "$1"): $version"
-}
-
-# use PREFIX: lets pkg-config find the library there and nowhere else
-use() {
-    pc=$(find "$1" -name ballast.pc)
-    [ -n "$pc" ] || fail "no ballast.pc under $1"
-    PKG_CONFIG_PATH=$(dirname "$pc")
-    export PKG_CONFIG_PATH
-    libdir=$(pkg-config --variable=libdir ballast)
-    [ "$(realpath "$libdir")" = "$(realpath "$(dirname "$pc")/..")" ] ||
-        fail "ballast.pc names $libdir, but lies in $(dirname "$pc")"
-}
-
-"$cmake" --install "$build" --prefix "$work/prefix" --component client >"$work/log" 2>&1 ||
-    { cat "$work/log"; fail "install failed"; }
+quietly install "$cmake" --install "$build" --prefix "$work/prefix" --component client
 
 use "$work/prefix"
 # shellcheck disable=SC2046,SC2086 # flags are words
 "$cc" $flags "$here/stranger.c" -o "$work/shared" $(pkg-config --cflags --libs ballast)
 needs "$work/shared" || fail "the shared program does not load libballast.so.0"
 expect_run "$work/shared" "$libdir"
-exports=$(nm -D --defined-only "$libdir/libballast.so" | awk '$2 != "A" { print $3 }' |
-    grep -v '^ballast_.*@@BALLAST_' || true)
-[ -z "$exports" ] || [ -n "${CFLAGS:-}" ] ||
-    fail "libballast.so exports more than its own: $exports"
+expect_exports '^ballast_.*@@BALLAST_'
 [ -s "$work/prefix/share/man/man3/ballast_open.3" ] || fail "no manual page was installed"
 
 # C++ programs include the same header.
@@ -72,9 +40,9 @@ use "$work/archive"
 ! needs "$work/static" || fail "the static program loads libballast.so.0"
 expect_run "$work/static"
 
-"$cmake" -G Ninja -S "$here/package" -B "$work/package" -DCMAKE_PREFIX_PATH="$work/prefix" \
-    -DCMAKE_C_COMPILER="$cc" >"$work/log" 2>&1 || { cat "$work/log"; fail "find_package failed"; }
-"$cmake" --build "$work/package" >"$work/log" 2>&1 || { cat "$work/log"; fail "build failed"; }
+quietly find_package "$cmake" -G Ninja -S "$here/package" -B "$work/package" \
+    -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_C_COMPILER="$cc"
+quietly build "$cmake" --build "$work/package"
 needs "$work/package/with_ballast" || fail "ballast::ballast is not the shared library"
 ! needs "$work/package/with_ballast_static" || fail "ballast::ballast_static is the shared library"
 use "$work/prefix"
