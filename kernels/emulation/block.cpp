@@ -237,8 +237,8 @@ void block::report_waiting(const warp &w) const
         return;
     int missing = __builtin_ctz(~w.arrived);
     bool missing_ended = lanes[static_cast<size_t>(index_of(w) * warp_threads + missing)].ended;
-    report(EMULATION_DIVERGENT, w.at, "%d threads of warp %d wait in %s for lane %d, which %s",
-           __builtin_popcount(w.arrived), index_of(w), operation_name(w.op), missing,
+    report(EMULATION_DIVERGENT, w.at, "%d threads of the warp wait in %s for lane %d, which %s",
+           __builtin_popcount(w.arrived), operation_name(w.op), missing,
            missing_ended ? "has ended" : "does not come");
 }
 
@@ -247,17 +247,18 @@ void block::report_stuck()
 {
     for (int index = 0; index < threads / warp_threads; index++) {
         const warp &w = warps[static_cast<size_t>(index)];
+        running.thread = index * warp_threads;
         if (w.waits_at >= 0) {
             const named_barrier_state &b = barriers[static_cast<size_t>(w.waits_at)];
-            report(EMULATION_DIVERGENT, w.at,
-                   "warp %d waits at barrier %d, to which %d of %d threads came", index, w.waits_at,
-                   b.arrived, b.expected);
+            report(EMULATION_DIVERGENT, w.at, "waits at barrier %d, to which %d of %d threads came",
+                   w.waits_at, b.arrived, b.expected);
         } else if (w.arrived != all_lanes) {
             report_waiting(w);
         }
+        if (w.arrived != 0)
+            report(EMULATION_STUCK, w.at, "waits for ever; %d of %d threads have ended", ended,
+                   threads);
     }
-    report(EMULATION_STUCK, where(), "%d of %d threads ended, the others wait for ever", ended,
-           threads);
 }
 
 void block::check_leftovers()
