@@ -186,7 +186,7 @@ BALLAST_ATTENTION_API ballast_attention_status ballast_attention_problem_new(
     const ballast_attention_layout *layout, const ballast_attention_plan *plan,
     ballast_attention_problem **ret_problem, ballast_attention_error *error);
 
-/* Frees a problem; what is on the way on a stream does not need it. NULL is accepted. */
+/* Frees a problem whose upload has passed its stream; calls need not have. NULL is accepted. */
 BALLAST_ATTENTION_API void ballast_attention_problem_free(ballast_attention_problem *problem);
 
 /* What a problem comes to. */
@@ -212,7 +212,7 @@ ballast_attention_workspace_bytes(const ballast_attention_problem *problem);
 
 /*
  * Puts the tiles into the workspace, which the problem remembers. Before the first forward or
- * backward, on their stream or one they wait for. The copy has left the problem's memory on return.
+ * backward, on their stream or one they wait for. Keep the problem until the stream has passed it.
  * Errors: INVALID for a workspace that is too small or not aligned; DEVICE.
  */
 BALLAST_ATTENTION_API ballast_attention_status ballast_attention_upload(
