@@ -35,9 +35,16 @@ GPU_DEVICE uint32_t shared_address(const void *pointer)
 #endif
 }
 
-/* Of 2, 4, 8 or 16 bytes, aligned to its size; so are the three below. */
+template <class T>
+constexpr bool one_access = sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16;
+
+/*
+ * Of 2, 4, 8 or 16 bytes, aligned to its size. Words of 4 bytes are what races are found in: warps
+ * that write halves of one need a barrier between them here.
+ */
 template <class T> GPU_DEVICE T shared_load(const T *from, [[maybe_unused]] where at = where())
 {
+    static_assert(one_access<T>);
 #ifdef BALLAST_EMULATED
     if (!emulation::note_shared_read(from, sizeof(T), at))
         return T{};
@@ -48,6 +55,7 @@ template <class T> GPU_DEVICE T shared_load(const T *from, [[maybe_unused]] wher
 template <class T>
 GPU_DEVICE void shared_store(T *to, const T &value, [[maybe_unused]] where at = where())
 {
+    static_assert(one_access<T>);
 #ifdef BALLAST_EMULATED
     if (!emulation::note_shared_write(to, sizeof(T), at))
         return;
@@ -55,6 +63,7 @@ GPU_DEVICE void shared_store(T *to, const T &value, [[maybe_unused]] where at = 
     *to = value;
 }
 
+/* Of any size, aligned to the greatest power of two in it, at most 16. */
 template <class T> GPU_DEVICE T global_load(const T *from, [[maybe_unused]] where at = where())
 {
 #ifdef BALLAST_EMULATED

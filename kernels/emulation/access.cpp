@@ -2,15 +2,18 @@
 
 #include "kernels/emulation/block.h"
 #include "kernels/emulation/fault.h"
+#include <algorithm>
 
 namespace emulation
 {
 
+/* A struct is loaded word by word if its size is not a power of two. */
 static bool aligned(const void *pointer, size_t bytes, const where &at)
 {
-    if (reinterpret_cast<uintptr_t>(pointer) % bytes == 0)
+    size_t needed = std::min(bytes & (~bytes + 1), size_t{ 16 });
+    if (reinterpret_cast<uintptr_t>(pointer) % needed == 0)
         return true;
-    report(EMULATION_MISALIGNED, at, "an access of %zu bytes is not aligned to its size", bytes);
+    report(EMULATION_MISALIGNED, at, "an access of %zu bytes is not aligned to %zu", bytes, needed);
     return false;
 }
 

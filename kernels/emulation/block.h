@@ -134,6 +134,7 @@ class block
     std::array<named_barrier_state, named_barriers> barriers;
     shadow shared_words;
     bank_counts banks;
+    unsigned long long products = 0; /* of matrix instructions, see work.h */
     const allocations *global = nullptr;
     emulation_options options{};
 

@@ -7,18 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define EMULATION_ASAN
-#elif __has_feature(thread_sanitizer)
-#define EMULATION_TSAN
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define EMULATION_ASAN
-#elif defined(__SANITIZE_THREAD__)
-#define EMULATION_TSAN
-#endif
 #ifdef EMULATION_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
@@ -126,7 +114,7 @@ fiber::~fiber()
 {
     free_stack(stack_pointer);
 #ifdef EMULATION_TSAN
-    if (owns_sanitizer)
+    if (begun > 0)
         __tsan_destroy_fiber(sanitizer);
 #endif
 }
@@ -142,10 +130,13 @@ void fiber::begin(void *new_low, size_t new_bytes, void (*entry)())
     __asan_unpoison_memory_region(low, bytes); /* of frames that were left without a return */
 #endif
 #ifdef EMULATION_TSAN
-    if (owns_sanitizer)
-        __tsan_destroy_fiber(sanitizer);
-    sanitizer = __tsan_create_fiber(0);
-    owns_sanitizer = true;
+    /* A fiber that is left in the middle leaves frames in the sanitizer's: not for ever. */
+    constexpr int uses = 256;
+    if (begun++ % uses == 0) {
+        if (begun > 1)
+            __tsan_destroy_fiber(sanitizer);
+        sanitizer = __tsan_create_fiber(0);
+    }
 #endif
 }
 

@@ -8,6 +8,19 @@
 
 #include <cstddef>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define EMULATION_ASAN
+#elif __has_feature(thread_sanitizer)
+#define EMULATION_TSAN
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define EMULATION_ASAN
+#elif defined(__SANITIZE_THREAD__)
+#define EMULATION_TSAN
+#endif
+
 namespace emulation
 {
 
@@ -36,9 +49,13 @@ class fiber
     void *stack_pointer = nullptr;
     void *low = nullptr;
     size_t bytes = 0;
-    void *fake_stack = nullptr; /* of the address sanitizer */
-    void *sanitizer = nullptr;  /* the thread sanitizer's fiber */
-    bool owns_sanitizer = false;
+#ifdef EMULATION_ASAN
+    void *fake_stack = nullptr;
+#endif
+#ifdef EMULATION_TSAN
+    void *sanitizer = nullptr; /* its own notion of a fiber */
+    int begun = 0;
+#endif
 };
 
 /* Stacks in one mapping, a guard page below each. */

@@ -2,10 +2,12 @@
 
 #include "kernels/emulation/block.h"
 #include "kernels/emulation/fault.h"
+#include "kernels/emulation/work.h"
 #include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace emulation
 {
@@ -48,6 +50,7 @@ bool run_grid(int blocks, int threads, size_t shared_bytes, const std::function<
         for (int index = next++; index < blocks; index = next++)
             mine->run({ index, blocks, threads, shared_bytes }, kernel, options, &global);
         mine->banks.publish();
+        add_products(std::exchange(mine->products, 0));
         give_block(std::move(mine));
     };
     std::vector<std::thread> others;

@@ -99,6 +99,7 @@ static void lay_out(warp_exchange &x, int lane, const uint32_t a[4], const uint3
 static void multiply_together(block &b, warp &w, int columns, const where &at)
 {
     if (b.arrive(operation::mma, at)) {
+        b.products += static_cast<unsigned>(columns) / 8;
         multiply_16x16(w.exchange.d, w.exchange.c, w.exchange.a, w.exchange.b, columns);
         b.leave(w);
     } else {

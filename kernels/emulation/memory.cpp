@@ -1,5 +1,6 @@
 #include "kernels/emulation/memory.h"
 
+#include "kernels/emulation/fault.h"
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -36,7 +37,7 @@ bool allocation::is_written(const void *pointer, size_t count) const
         return true;
     size_t offset = reinterpret_cast<uintptr_t>(pointer) - start;
     for (size_t at = offset / unit; at * unit < offset + count; at++)
-        if (__atomic_load_n(&written[at], __ATOMIC_RELAXED) == 0)
+        if (__atomic_load_n(written.get() + at, __ATOMIC_RELAXED) == 0)
             return false;
     return true;
 }
@@ -47,7 +48,7 @@ void allocation::set_written(const void *pointer, size_t count) const
         return;
     size_t offset = reinterpret_cast<uintptr_t>(pointer) - start;
     for (size_t at = offset / unit; at * unit < offset + count; at++)
-        __atomic_store_n(&written[at], uint8_t{ 1 }, __ATOMIC_RELAXED);
+        __atomic_store_n(written.get() + at, uint8_t{ 1 }, __ATOMIC_RELAXED);
 }
 
 allocations::allocations(std::vector<allocation> in_order) : sorted(std::move(in_order))
@@ -121,15 +122,47 @@ bool is_valid_range(const void *pointer, size_t bytes)
     return address + bytes <= found->start + found->bytes;
 }
 
-} // namespace emulation
-
-void emulation_written(const void *pointer, size_t bytes)
+void note_copy(const void *to, size_t bytes)
 {
     std::lock_guard<std::mutex> lock(guard);
-    const emulation::allocation *found = live_below(reinterpret_cast<uintptr_t>(pointer));
-    if (found != nullptr &&
-        reinterpret_cast<uintptr_t>(pointer) + bytes <= found->start + found->bytes)
+    const allocation *found = live_below(reinterpret_cast<uintptr_t>(to));
+    if (found != nullptr && reinterpret_cast<uintptr_t>(to) < found->start + found->bytes)
+        found->set_written(to, bytes);
+}
+
+} // namespace emulation
+
+static const emulation::allocation *live_range(const void *pointer, size_t bytes)
+{
+    auto address = reinterpret_cast<uintptr_t>(pointer);
+    const emulation::allocation *found = live_below(address);
+    if (found != nullptr && address + bytes <= found->start + found->bytes)
+        return found;
+    emulation::report(EMULATION_OUT_OF_BOUNDS, emulation::where(),
+                      "host code uses %zu bytes at %p, which are not device memory", bytes,
+                      pointer);
+    return nullptr;
+}
+
+bool emulation_read(const void *pointer, size_t bytes)
+{
+    std::lock_guard<std::mutex> lock(guard);
+    const emulation::allocation *found = live_range(pointer, bytes);
+    if (found != nullptr && !found->is_written(pointer, bytes)) {
+        emulation::report(EMULATION_UNINITIALISED, emulation::where(),
+                          "host code reads %zu bytes of device memory that nobody wrote", bytes);
+        return false;
+    }
+    return found != nullptr;
+}
+
+bool emulation_written(const void *pointer, size_t bytes)
+{
+    std::lock_guard<std::mutex> lock(guard);
+    const emulation::allocation *found = live_range(pointer, bytes);
+    if (found != nullptr)
         found->set_written(pointer, bytes);
+    return found != nullptr;
 }
 
 size_t emulation_live_allocations()

@@ -2,14 +2,19 @@
 #ifndef BALLAST_KERNELS_EMULATION_MEMORY_H
 #define BALLAST_KERNELS_EMULATION_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* For who writes device memory by other means than kernels and cudaMemcpy. */
-void emulation_written(const void *pointer, size_t bytes);
+/*
+ * For who reads or writes device memory by other means than kernels and cudaMemcpy: reports what
+ * lies outside of every allocation, and reads of what nobody wrote, as faults; false then.
+ */
+bool emulation_read(const void *pointer, size_t bytes);
+bool emulation_written(const void *pointer, size_t bytes);
 
 /* Allocations that were not freed. */
 size_t emulation_live_allocations(void);
@@ -62,6 +67,9 @@ bool release(void *pointer);
 
 /* Whether the bytes lie in one allocation, or in none at all and so are ordinary host memory. */
 bool is_valid_range(const void *pointer, size_t bytes);
+
+/* Of a valid range, device memory or not: it has been written. */
+void note_copy(const void *to, size_t bytes);
 
 } // namespace emulation
 #endif

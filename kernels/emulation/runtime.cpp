@@ -249,7 +249,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
         return answer(cudaErrorInvalidValue);
     enqueue(stream, [=] {
         std::memcpy(to, from, bytes);
-        emulation_written(to, bytes);
+        emulation::note_copy(to, bytes);
     });
     return cudaSuccess;
 }
@@ -268,7 +268,7 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stre
         return answer(cudaErrorInvalidValue);
     enqueue(stream, [=] {
         std::memset(to, value, bytes);
-        emulation_written(to, bytes);
+        emulation::note_copy(to, bytes);
     });
     return cudaSuccess;
 }
