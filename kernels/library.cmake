@@ -28,7 +28,7 @@ add_custom_command(
 set_source_files_properties("${whole}" PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 
 add_library(ballast_attention SHARED "${whole}")
-target_link_libraries(ballast_attention PRIVATE Ballast::CUDART ballast_flags)
+target_link_libraries(ballast_attention PRIVATE Ballast::CUDART m ballast_flags)
 if(nccl)
   target_link_libraries(ballast_attention PRIVATE Ballast::NCCL)
 endif()
@@ -50,7 +50,7 @@ set_target_properties(ballast_attention_static PROPERTIES
 target_link_libraries(ballast_attention_static INTERFACE
   $<BUILD_INTERFACE:Ballast::CUDART> $<BUILD_INTERFACE:$<$<BOOL:${nccl}>:Ballast::NCCL>>
   "$<INSTALL_INTERFACE:${nccl}>" $<INSTALL_INTERFACE:cudart_static> $<INSTALL_INTERFACE:dl>
-  $<INSTALL_INTERFACE:rt> $<INSTALL_INTERFACE:pthread>)
+  $<INSTALL_INTERFACE:rt> $<INSTALL_INTERFACE:pthread> m)
 add_dependencies(ballast_attention_static ballast_attention) # who makes their object
 
 foreach(library ballast_attention ballast_attention_static)

@@ -56,10 +56,8 @@ function(ballast_settle option found why)
   set(${option}_FOUND ${found} PARENT_SCOPE)
 endfunction()
 
-# Fibres switch stacks behind ThreadSanitizer's back: there AUTO leaves the kernels out.
 set(found OFF)
-if(BALLAST_KERNELS STREQUAL "ON" OR
-   (BALLAST_KERNELS STREQUAL "AUTO" AND NOT BALLAST_SANITIZE MATCHES "thread"))
+if(NOT BALLAST_KERNELS STREQUAL "OFF")
   include(CheckLanguage)
   ballast_prefer_companion()
   check_language(CXX)
@@ -76,8 +74,10 @@ if(BALLAST_KERNELS STREQUAL "ON" OR
 endif()
 ballast_settle(BALLAST_KERNELS ${found} "no C++17 compiler was found: install g++, or set CXX")
 
+# Sanitizers do not look into what nvcc compiles: there AUTO leaves it out.
 set(found OFF)
-if(BALLAST_KERNELS_FOUND AND NOT BALLAST_CUDA STREQUAL "OFF")
+if(BALLAST_KERNELS_FOUND AND (BALLAST_CUDA STREQUAL "ON" OR
+   (BALLAST_CUDA STREQUAL "AUTO" AND NOT BALLAST_SANITIZE AND NOT BALLAST_FUZZ)))
   ballast_find_cuda()
   if(BALLAST_NVCC_VERSION VERSION_GREATER_EQUAL 12.0 AND BALLAST_CUDA_INCLUDE AND
      BALLAST_CUDART_LIBRARY)

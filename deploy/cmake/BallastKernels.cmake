@@ -6,15 +6,18 @@
 set(BALLAST_GENCODE "-gencode=arch=compute_80,code=[sm_80,compute_80]"
                     "-gencode=arch=compute_90a,code=sm_90a")
 set(BALLAST_GENCODE_SM90A "-gencode=arch=compute_90a,code=sm_90a")
+# The host's half has no exceptions, nor guards around what nvcc keeps in local statics (constants):
+# a C program that links the library needs no libstdc++.
 set(BALLAST_NVCC_FLAGS -std=c++17 -O3 -Xptxas=-v
-    "-Xcompiler=-fPIC,-fvisibility=hidden,-Wall,-Wextra"
+    "-Xcompiler=-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-threadsafe-statics,-Wall,-Wextra"
     "-I${PROJECT_SOURCE_DIR}" "-I${PROJECT_SOURCE_DIR}/kernels/include")
 set(BALLAST_NVCC_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/nvcc.cmake")
 
 # ballast_nvcc(RET SOURCE GENCODE...): a rule that makes an object. What ptxas says of registers and
-# spills lies beside it as OBJECT.ptxas, for the test that reads it.
+# spills lies beside it as OBJECT.ptxas.
 function(ballast_nvcc ret source)
-  set(object "${CMAKE_CURRENT_BINARY_DIR}/${source}.o")
+  string(REPLACE "../" "" object "${source}")
+  set(object "${CMAKE_CURRENT_BINARY_DIR}/${object}.o")
   set(source "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
   cmake_path(GET object PARENT_PATH folder)
   file(MAKE_DIRECTORY "${folder}")
@@ -28,8 +31,35 @@ function(ballast_nvcc ret source)
     COMMENT "Building CUDA object ${object}"
     VERBATIM)
   set_source_files_properties("${object}" PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
-  set_property(GLOBAL APPEND PROPERTY BALLAST_PTXAS_LOGS "${object}.ptxas")
   set(${ret} "${object}" PARENT_SCOPE)
+endfunction()
+
+# ballast_nvcc_all(RET SOURCES SM90A): every .cu replaced by its object; what ptxas said of them is
+# for the test of registers.
+function(ballast_nvcc_all ret)
+  cmake_parse_arguments(ARG "" "" "SOURCES;SM90A" ${ARGN})
+  set(made)
+  foreach(source ${ARG_SOURCES} ${ARG_SM90A})
+    if(source MATCHES "[.]cu$")
+      set(gencode ${BALLAST_GENCODE})
+      if(source IN_LIST ARG_SM90A)
+        set(gencode ${BALLAST_GENCODE_SM90A})
+      endif()
+      ballast_nvcc(source ${source} ${gencode})
+      set_property(GLOBAL APPEND PROPERTY BALLAST_PTXAS_LOGS "${source}.ptxas")
+    endif()
+    list(APPEND made "${source}")
+  endforeach()
+  set(${ret} ${made} PARENT_SCOPE)
+endfunction()
+
+# ballast_cu_as_cxx(SOURCE...): the C++ compiler takes .cu files too, for the emulation.
+function(ballast_cu_as_cxx)
+  foreach(source ${ARGN})
+    if(source MATCHES "[.]cu$")
+      set_source_files_properties(${source} PROPERTIES LANGUAGE CXX)
+    endif()
+  endforeach()
 endfunction()
 
 # ballast_kernel_library(NAME SOURCES DEPENDS DEFINITIONS): without sources, headers only. -O2 even
@@ -62,28 +92,14 @@ function(ballast_kernels name)
   cmake_parse_arguments(ARG "" "" "SOURCES;SM90A;DEPENDS;EMULATED_SOURCES;EMULATED_DEPENDS;\
 CUDA_SOURCES;CUDA_DEPENDS" ${ARGN})
   set(sources ${ARG_SOURCES} ${ARG_SM90A} ${ARG_EMULATED_SOURCES})
-  foreach(source ${sources})
-    if(source MATCHES "[.]cu$")
-      set_source_files_properties(${source} PROPERTIES LANGUAGE CXX)
-    endif()
-  endforeach()
+  ballast_cu_as_cxx(${sources})
   ballast_kernel_library(${name} SOURCES ${sources} DEFINITIONS BALLAST_EMULATED
     DEPENDS ${ARG_DEPENDS} ${ARG_EMULATED_DEPENDS})
   if(NOT BALLAST_CUDA_FOUND)
     return()
   endif()
 
-  set(sources)
-  foreach(source ${ARG_SOURCES} ${ARG_CUDA_SOURCES})
-    if(source MATCHES "[.]cu$")
-      ballast_nvcc(source ${source} ${BALLAST_GENCODE})
-    endif()
-    list(APPEND sources "${source}")
-  endforeach()
-  foreach(source ${ARG_SM90A})
-    ballast_nvcc(source ${source} ${BALLAST_GENCODE_SM90A})
-    list(APPEND sources "${source}")
-  endforeach()
+  ballast_nvcc_all(sources SOURCES ${ARG_SOURCES} ${ARG_CUDA_SOURCES} SM90A ${ARG_SM90A})
   set(depends)
   foreach(dependency ${ARG_DEPENDS})
     if(TARGET ${dependency}_cuda)
@@ -102,11 +118,7 @@ function(ballast_kernel_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
-  foreach(source ${ARG_SOURCES})
-    if(source MATCHES "[.]cu$")
-      set_source_files_properties(${source} PROPERTIES LANGUAGE CXX)
-    endif()
-  endforeach()
+  ballast_cu_as_cxx(${ARG_SOURCES})
   if(ARG_CRITERION)
     ballast_test(${name} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} LABELS kernels
                  TIMEOUT ${ARG_TIMEOUT})
@@ -118,7 +130,16 @@ function(ballast_kernel_test name)
                          SKIP_RETURN_CODE 77)
   endif()
   set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  ballast_emulation_settings(${name})
+endfunction()
+
+# ballast_emulation_settings(TEST): for a test and target that runs emulated kernels. Fibres with
+# stacks that AddressSanitizer keeps for use after return are twenty times slower.
+function(ballast_emulation_settings name)
   if(NOT BALLAST_SANITIZE)
     target_compile_options(${name} PRIVATE -O2)
+  elseif(BALLAST_SANITIZE MATCHES "address")
+    set_tests_properties(${name} PROPERTIES
+      ENVIRONMENT "ASAN_OPTIONS=detect_stack_use_after_return=0")
   endif()
 endfunction()

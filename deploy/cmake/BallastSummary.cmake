@@ -8,6 +8,7 @@ function(ballast_report what found)
 endfunction()
 message(STATUS "Ballast ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, ${CMAKE_C_COMPILER_ID} "
                "${CMAKE_C_COMPILER_VERSION}")
+ballast_report("libballast" "${BALLAST_CLIENT}")
 ballast_report("daemon and ballastctl" "${BALLAST_DAEMON}")
 ballast_report("tests" "${BALLAST_TESTS}")
 ballast_report("fuzz targets" "${BALLAST_FUZZ}")

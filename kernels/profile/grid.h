@@ -30,6 +30,14 @@ struct profile_bounds {
  */
 uint32_t profile_copies(const struct profile_bounds *bounds, uint64_t tiles, uint64_t bytes);
 
+/*
+ * Short cases are measured with as many copies and with PROFILE_MORE_COPIES times as many: nearly
+ * all launches have just the wanted waves, and would not tell what a launch costs from what its
+ * tiles do.
+ */
+#define PROFILE_SHORT_KEYS 1024u
+#define PROFILE_MORE_COPIES 3u
+
 /* How often `tiles` fill the device. */
 double profile_waves(const struct profile_bounds *bounds, uint64_t tiles);
 

@@ -122,7 +122,7 @@ static int survey_all(struct profile_survey *survey, FILE *out, ballast_attentio
 {
     const struct profile_options *options = survey->options;
     profile_survey_set_tp(survey, options->tp.items[0]);
-    int status = profile_survey_grid(survey, options->tp.items[0], error);
+    int status = profile_survey_grid(survey, error);
     if (!status)
         status = write_grid(survey, error);
     if (!status)

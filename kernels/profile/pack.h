@@ -10,7 +10,11 @@
 
 #include <ballast/attention.h>
 
-/* Zero-initialised, or by profile_pack_init: a micro-batch without pieces. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Zero-initialised: a micro-batch without pieces. */
 struct profile_pack {
     uint32_t *cu_seqlens; /* [pieces + 1], or NULL for no piece */
     ballast_attention_chunk *chunks;
@@ -36,5 +40,9 @@ uint32_t profile_pack_tokens(const struct profile_pack *pack);
 
 /* As the library wants it; borrows the arrays. */
 ballast_attention_plan profile_pack_plan(const struct profile_pack *pack);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -39,8 +39,8 @@ void profile_survey_set_tp(struct profile_survey *survey, uint32_t tp)
     survey->measure.layout = layout;
 }
 
-/* Fills `pack` with copies of a case, whose first copy is in it already. */
-typedef bool add_copy(struct profile_pack *pack, uint32_t length, uint32_t rows_or_cp);
+/* Adds a piece of `length` tokens, of which the rank has some, as `argument` says. */
+typedef bool add_copy(struct profile_pack *pack, uint32_t length, uint32_t argument);
 
 static bool add_rows(struct profile_pack *pack, uint32_t length, uint32_t rows)
 {
@@ -53,23 +53,47 @@ static bool add_share(struct profile_pack *pack, uint32_t length, uint32_t cp)
     return profile_pack_add_share(pack, length, cp, 0, &dealer);
 }
 
-/* A case as often as makes the waves, measured. *ret_copies is 0 when memory holds not one. */
-static int measure_copies(struct profile_survey *survey, add_copy *add, uint32_t length,
-                          uint32_t rows, uint32_t argument, uint32_t *ret_copies,
-                          struct profile_measured *ret_measured, ballast_attention_error *error)
+/* What is measured as often as makes the waves, times `more`. */
+struct repeated {
+    add_copy *add;
+    uint32_t length, rows, argument, more;
+};
+
+static bool add_copies(struct profile_pack *pack, const struct repeated *what, uint32_t copies)
+{
+    while (pack->pieces < copies)
+        if (!what->add(pack, what->length, what->argument))
+            return false;
+    return true;
+}
+
+/* *ret_copies is 0 when memory does not hold one. */
+static int count_copies(const struct profile_survey *survey, const struct repeated *what,
+                        struct profile_pack *one, uint32_t *ret_copies,
+                        ballast_attention_error *error)
+{
+    uint64_t tiles, bytes = profile_measure_bytes(&survey->measure, what->rows, what->length);
+    struct profile_bounds bounds = survey->bounds;
+    bounds.waves *= what->more;
+    int status = profile_measure_tiles(&survey->measure.layout, one, &tiles, error);
+    if (!status)
+        *ret_copies = profile_copies(&bounds, tiles, bytes);
+    return status;
+}
+
+static int measure_repeated(const struct profile_survey *survey, const struct repeated *what,
+                            uint32_t *ret_copies, struct profile_measured *ret_measured,
+                            ballast_attention_error *error)
 {
     struct profile_pack pack = { 0 };
-    uint64_t tiles = 0, bytes = profile_measure_bytes(&survey->measure, rows, length);
     uint32_t copies = 0;
-    bool room = add(&pack, length, argument);
-    int status = room ? profile_measure_tiles(&survey->measure.layout, &pack, &tiles, error) : 0;
+    int status = 0;
+    if (!add_copies(&pack, what, 1))
+        status = profile_fail(error, EX_OSERR, "no memory for a piece");
     if (!status)
-        copies = profile_copies(&survey->bounds, tiles, bytes);
-    for (uint32_t copy = 1; room && copy < copies; copy++)
-        room = add(&pack, length, argument);
-    if (!room)
-        status =
-            profile_fail(error, EX_OSERR, "no memory for %u pieces of %u tokens", copies, length);
+        status = count_copies(survey, what, &pack, &copies, error);
+    if (!status && !add_copies(&pack, what, copies))
+        status = profile_fail(error, EX_OSERR, "no memory for %u pieces", copies);
     if (!status && copies)
         status = profile_measure_pack(&survey->measure, &pack, ret_measured, error);
     profile_pack_fini(&pack);
@@ -78,17 +102,17 @@ static int measure_copies(struct profile_survey *survey, add_copy *add, uint32_t
     return status;
 }
 
-static int measure_cell(struct profile_survey *survey, uint32_t tp, uint32_t q, uint32_t kv,
+static int measure_cell(struct profile_survey *survey, uint32_t q, uint32_t kv, uint32_t more,
                         ballast_attention_error *error)
 {
-    struct profile_measured measured = { 0 };
-    struct profile_cell *cell = &survey->cells[survey->cell_count];
-    uint32_t copies = 0;
-    int status = measure_copies(survey, add_rows, kv, q, q, &copies, &measured, error);
+    struct profile_measured measured;
+    const struct repeated what = { add_rows, kv, q, q, more };
+    uint32_t copies;
+    int status = measure_repeated(survey, &what, &copies, &measured, error);
     if (status || !copies)
         return status;
-    *cell = (struct profile_cell){
-        .tp = tp,
+    survey->cells[survey->cell_count++] = (struct profile_cell){
+        .tp = survey->options->tp.items[0],
         .q = q,
         .kv = kv,
         .copies = copies,
@@ -97,22 +121,23 @@ static int measure_cell(struct profile_survey *survey, uint32_t tp, uint32_t q, 
         .forward = measured.forward,
         .backward = measured.backward,
     };
-    survey->cell_count++;
     return 0;
 }
 
-static int measure_cells(struct profile_survey *survey, uint32_t tp, ballast_attention_error *error)
+/* All cells of one key length. */
+static int measure_cells(struct profile_survey *survey, uint32_t kv, ballast_attention_error *error)
 {
-    struct profile_range queries = survey->options->q, keys = survey->options->kv;
-    for (uint32_t i = 0; i < profile_range_count(keys); i++) {
-        for (uint32_t j = 0; j < profile_range_count(queries); j++) {
-            uint32_t kv = profile_range_at(keys, i), q = profile_range_at(queries, j);
-            int status = q <= kv ? measure_cell(survey, tp, q, kv, error) : 0;
-            if (status)
-                return status;
-        }
+    struct profile_range queries = survey->options->q;
+    int status = 0;
+    for (uint32_t i = 0; !status && i < profile_range_count(queries); i++) {
+        uint32_t q = profile_range_at(queries, i);
+        if (q > kv)
+            break;
+        status = measure_cell(survey, q, kv, 1, error);
+        if (!status && kv <= PROFILE_SHORT_KEYS)
+            status = measure_cell(survey, q, kv, PROFILE_MORE_COPIES, error);
     }
-    return 0;
+    return status;
 }
 
 /* Points of the cells that had all waves, forward or backward; returns how many. */
@@ -143,9 +168,12 @@ static int fit_pass(struct profile_survey *survey, bool backward, struct profile
     return 0;
 }
 
-int profile_survey_grid(struct profile_survey *survey, uint32_t tp, ballast_attention_error *error)
+int profile_survey_grid(struct profile_survey *survey, ballast_attention_error *error)
 {
-    int status = measure_cells(survey, tp, error);
+    struct profile_range keys = survey->options->kv;
+    int status = 0;
+    for (uint32_t i = 0; !status && i < profile_range_count(keys); i++)
+        status = measure_cells(survey, profile_range_at(keys, i), error);
     if (!status)
         status = fit_pass(survey, false, &survey->fits.forward, &survey->forward_on_grid, error);
     if (!status && survey->measure.backward)
@@ -153,27 +181,45 @@ int profile_survey_grid(struct profile_survey *survey, uint32_t tp, ballast_atte
     return status;
 }
 
-int profile_survey_documents(struct profile_survey *survey, uint32_t cp,
+/* One layer's share of a document, the launch left out. *ret_us is 0 when memory does not hold it.
+ */
+static int measure_document(const struct profile_survey *survey, uint32_t length, uint32_t cp,
+                            double *ret_us, ballast_attention_error *error)
+{
+    struct profile_measured measured;
+    const struct repeated what = { add_share, length, length / cp, cp, 1 };
+    uint32_t copies;
+    int status = measure_repeated(survey, &what, &copies, &measured, error);
+    if (status)
+        return status;
+    *ret_us = 0;
+    if (!copies)
+        return 0;
+    double us = measured.forward.us - survey->fits.forward.t0;
+    if (survey->measure.backward)
+        us += measured.backward.us - survey->fits.backward.t0;
+    *ret_us = us / copies;
+    return 0;
+}
+
+int profile_survey_documents(const struct profile_survey *survey, uint32_t cp,
                              struct profile_document *documents, uint32_t *ret_count,
                              ballast_attention_error *error)
 {
     struct profile_range lengths = survey->options->kv;
     uint32_t count = 0;
     for (uint32_t i = 0; i < profile_range_count(lengths); i++) {
-        uint32_t length = profile_range_at(lengths, i), copies = 0, q = length / cp;
-        struct profile_measured measured = { 0 };
-        if (q == 0 || length % cp)
+        uint32_t length = profile_range_at(lengths, i);
+        uint32_t keys = (uint32_t)((uint64_t)length * (cp + 1) / (2 * cp)); /* met on average */
+        double us = 0;
+        if (length % cp)
             continue;
-        int status = measure_copies(survey, add_share, length, q, cp, &copies, &measured, error);
+        int status = measure_document(survey, length, cp, &us, error);
         if (status)
             return status;
-        if (!copies)
-            continue;
-        double us = measured.forward.us - survey->fits.forward.t0;
-        if (survey->measure.backward)
-            us += measured.backward.us - survey->fits.backward.t0;
-        uint32_t keys = (uint32_t)((uint64_t)length * (cp + 1) / (2 * cp));
-        documents[count++] = (struct profile_document){ q, cp == 1 ? q : keys, us / copies };
+        if (us != 0)
+            documents[count++] =
+                (struct profile_document){ length / cp, cp == 1 ? length : keys, us };
     }
     *ret_count = count;
     return 0;

@@ -10,8 +10,8 @@
 #include "kernels/profile/options.h"
 #include "kernels/profile/table.h"
 
-#define PROFILE_MAX_LENGTHS_OF_AXIS 24 /* from 1 to 2^24, doubling */
-#define PROFILE_MAX_CELLS (PROFILE_MAX_LENGTHS_OF_AXIS * PROFILE_MAX_LENGTHS_OF_AXIS)
+#define PROFILE_MAX_LENGTHS_OF_AXIS 25 /* from 1 to 2^24, doubling */
+#define PROFILE_MAX_CELLS (2 * PROFILE_MAX_LENGTHS_OF_AXIS * PROFILE_MAX_LENGTHS_OF_AXIS)
 #define PROFILE_MAX_PACKS 4096
 
 struct profile_survey {
@@ -39,14 +39,14 @@ int profile_survey_new(const struct profile_options *options, struct profile_dev
 /* Of one of `tp` ranks from here on. */
 void profile_survey_set_tp(struct profile_survey *survey, uint32_t tp);
 
-/* Measures every cell with q <= kv and fits t0, a and b. */
-int profile_survey_grid(struct profile_survey *survey, uint32_t tp, ballast_attention_error *error);
+/* Measures every cell with q <= kv, short ones twice (grid.h), and fits t0, a and b. */
+int profile_survey_grid(struct profile_survey *survey, ballast_attention_error *error);
 
 /*
  * One layer's share of documents of cp ranks, launches left out by the fit: lengths from the first
  * of the grid's kv to the last. `documents` has room for PROFILE_MAX_LENGTHS_OF_AXIS.
  */
-int profile_survey_documents(struct profile_survey *survey, uint32_t cp,
+int profile_survey_documents(const struct profile_survey *survey, uint32_t cp,
                              struct profile_document *documents, uint32_t *ret_count,
                              ballast_attention_error *error);
 
