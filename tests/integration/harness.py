@@ -20,8 +20,8 @@ DEADLINE_S = 120  # of any one program; far more than it needs, also under a san
 def program(name, build=None):
     """Path of a built program: in BALLAST_BUILD, or in the build directory given."""
     build = build or os.environ.get("BALLAST_BUILD", os.path.join(ROOT, "build", "release"))
-    for folder in ("daemon", "daemon/ctl", "client/examples", "client", "tests/bench",
-                   "tests/fault", "."):
+    for folder in ("daemon", "daemon/ctl", "client/examples", "client", "kernels/example",
+                   "tests/bench", "tests/fault", "."):
         path = os.path.join(build, folder, name)
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
