@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <sysexits.h>
 
+#ifdef BALLAST_EMULATED
+#include "kernels/emulation/work.h"
+#endif
 #include "kernels/profile/fail.h"
 #include "kernels/profile/fit.h"
 
@@ -26,6 +29,9 @@ struct profile_device {
     struct region regions[PROFILE_REGIONS];
     cudaStream_t stream;
     cudaEvent_t begin, end;
+#ifdef BALLAST_EMULATED
+    unsigned long long products; /* when the last measurement ended */
+#endif
     double times[MAX_REPEATS];
 };
 
@@ -158,10 +164,31 @@ int profile_device_region(struct profile_device *device, enum profile_region reg
     return 0;
 }
 
+/*
+ * What is between the two events, in us. The emulation is timed by what it computes, so that tests
+ * find the same on every machine: a microsecond a matrix instruction, and one a launch.
+ */
+#ifdef BALLAST_EMULATED
+static cudaError_t elapsed(struct profile_device *device, double *ret_us)
+{
+    unsigned long long products = emulation_products();
+    *ret_us = 1 + (double)(products - device->products);
+    device->products = products;
+    return cudaSuccess;
+}
+#else
+static cudaError_t elapsed(struct profile_device *device, double *ret_us)
+{
+    float ms = 0;
+    cudaError_t code = cudaEventElapsedTime(&ms, device->begin, device->end);
+    *ret_us = 1e3 * ms;
+    return code;
+}
+#endif
+
 static int time_once(struct profile_device *device, profile_work *work, void *context,
                      double *ret_us, ballast_attention_error *error)
 {
-    float ms = 0;
     cudaError_t code = cudaEventRecord(device->begin, device->stream);
     if (code != cudaSuccess)
         return cuda_failed(error, "recording an event", code);
@@ -172,11 +199,8 @@ static int time_once(struct profile_device *device, profile_work *work, void *co
     if (code == cudaSuccess)
         code = cudaEventSynchronize(device->end);
     if (code == cudaSuccess)
-        code = cudaEventElapsedTime(&ms, device->begin, device->end);
-    if (code != cudaSuccess)
-        return cuda_failed(error, "waiting for what is measured", code);
-    *ret_us = 1e3 * ms;
-    return 0;
+        code = elapsed(device, ret_us);
+    return code == cudaSuccess ? 0 : cuda_failed(error, "waiting for what is measured", code);
 }
 
 int profile_device_time(struct profile_device *device, uint32_t repeats, profile_work *work,

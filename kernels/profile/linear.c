@@ -11,6 +11,14 @@ const char *profile_linear_source(const struct profile_options *options)
                                : "GEMMs as cuBLAS runs them; no collectives, no element-wise work";
 }
 
+int profile_linear_check(const struct profile_options *options, ballast_attention_error *error)
+{
+    if (options->tflops > 0 || profile_blas_available())
+        return 0;
+    return profile_fail(error, EX_UNAVAILABLE,
+                        "built without cuBLAS, which measures the linear part: give --tflops");
+}
+
 static int time_gemm(struct profile_device *device, const struct profile_options *options,
                      const struct profile_gemm *gemm, double *ret_us,
                      ballast_attention_error *error)
@@ -41,9 +49,6 @@ int profile_linear(struct profile_device *device, const struct profile_options *
             (options->tflops * 1e6);
         return 0;
     }
-    if (!profile_blas_available())
-        return profile_fail(error, EX_UNAVAILABLE,
-                            "built without cuBLAS, which measures the linear part: give --tflops");
     profile_gemms(&options->model, tp, gemms);
     for (int i = 0; i < PROFILE_GEMMS; i++) {
         double us = 0;

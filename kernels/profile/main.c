@@ -70,16 +70,13 @@ static int write_rows(FILE *out, struct profile_survey *survey, uint32_t tp,
     return status;
 }
 
-static int measure_packs(struct profile_survey *survey, ballast_attention_error *error)
+static int measure_packs(struct profile_survey *survey, const struct profile_lengths *lengths,
+                         ballast_attention_error *error)
 {
-    const struct profile_options *options = survey->options;
-    struct profile_lengths lengths = { 0 };
-    if (!options->lengths)
-        return 0;
-    int status = profile_lengths_read(options->lengths, &lengths, error);
-    for (uint32_t i = 0; !status && i < options->cp.count; i++)
-        status = profile_survey_packs(survey, &lengths, options->cp.items[i], error);
-    profile_lengths_fini(&lengths);
+    const struct profile_sizes *cp = &survey->options->cp;
+    int status = 0;
+    for (uint32_t i = 0; !status && lengths->count && i < cp->count; i++)
+        status = profile_survey_packs(survey, lengths, cp->items[i], error);
     return status;
 }
 
@@ -118,7 +115,8 @@ static int write_grid(const struct profile_survey *survey, ballast_attention_err
 }
 
 /* The grid and the fit are of the first tp: a tile costs the same for each. */
-static int survey_all(struct profile_survey *survey, FILE *out, ballast_attention_error *error)
+static int survey_all(struct profile_survey *survey, const struct profile_lengths *lengths,
+                      FILE *out, ballast_attention_error *error)
 {
     const struct profile_options *options = survey->options;
     profile_survey_set_tp(survey, options->tp.items[0]);
@@ -126,7 +124,7 @@ static int survey_all(struct profile_survey *survey, FILE *out, ballast_attentio
     if (!status)
         status = write_grid(survey, error);
     if (!status)
-        status = measure_packs(survey, error);
+        status = measure_packs(survey, lengths, error);
     if (status)
         return status;
     if (survey->short_cells)
@@ -143,8 +141,8 @@ static int survey_all(struct profile_survey *survey, FILE *out, ballast_attentio
     return status;
 }
 
-static int measure_device(const struct profile_options *options, struct profile_device *device,
-                          ballast_attention_error *error)
+static int write_table(const struct profile_options *options, struct profile_device *device,
+                       const struct profile_lengths *lengths, ballast_attention_error *error)
 {
     FILE *out;
     struct profile_survey *survey;
@@ -153,7 +151,7 @@ static int measure_device(const struct profile_options *options, struct profile_
         return status;
     status = profile_survey_new(options, device, &survey, error);
     if (!status) {
-        status = survey_all(survey, out, error);
+        status = survey_all(survey, lengths, out, error);
         free(survey);
     }
     ballast_attention_error ignored;
@@ -161,14 +159,20 @@ static int measure_device(const struct profile_options *options, struct profile_
     return status ? status : closed;
 }
 
+/* What can be wrong is looked at first: measuring takes minutes. */
 static int measure(const struct profile_options *options, ballast_attention_error *error)
 {
-    struct profile_device *device;
-    int status = profile_device_open(&device, error);
-    if (status)
-        return status;
-    status = measure_device(options, device, error);
+    struct profile_device *device = NULL;
+    struct profile_lengths lengths = { 0 };
+    int status = profile_linear_check(options, error);
+    if (!status && options->lengths)
+        status = profile_lengths_read(options->lengths, &lengths, error);
+    if (!status)
+        status = profile_device_open(&device, error);
+    if (!status)
+        status = write_table(options, device, &lengths, error);
     profile_device_close(device);
+    profile_lengths_fini(&lengths);
     return status;
 }
 
