@@ -27,7 +27,7 @@ void copy_async_16(void *shared, const void *global, bool valid, const where &at
     b.this_lane().accesses.push_back({ shared_offset(shared), copy_bytes, at });
     b.shared_words.write_begins(shared_offset(shared), copy_bytes, b.as_lane(), at);
     bool early = b.options.landing == EMULATION_EARLY ||
-                 (b.options.landing == EMULATION_MIXED && b.chance());
+                 (b.options.landing == EMULATION_MIXED && b.below(2) == 0);
     pending_copy copy{ static_cast<uint8_t *>(shared), valid ? global : nullptr, early, at };
     if (early)
         bring(copy);

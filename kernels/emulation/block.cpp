@@ -28,6 +28,16 @@ const char *operation_name(operation op)
         return "a barrier";
     case operation::barrier_arrive:
         return "an arrival at a barrier";
+    case operation::wgmma:
+        return "wgmma";
+    case operation::wgmma_fence:
+        return "warpgroup_fence";
+    case operation::wgmma_commit:
+        return "warpgroup_commit";
+    case operation::wgmma_wait:
+        return "warpgroup_wait";
+    case operation::set_registers:
+        return "a change of registers";
     case operation::none:
         break;
     }
@@ -56,16 +66,10 @@ void block::begin(const block_shape &shape)
     random.seed(options.seed * 7919U + static_cast<unsigned>(shape.index) + 1U);
     shared_words.begin(shape.shared_bytes, threads / warp_threads);
     barriers.fill(named_barrier_state{});
-    for (int index = 0; index < threads / warp_threads; index++) {
-        warp &w = warps[static_cast<size_t>(index)];
-        w.ready = all_lanes;
-        w.arrived = 0;
-        w.op = operation::none;
-        w.waits_at = -1;
-        w.knows = clock_vector{};
-        w.fenced = clock_vector{};
-        w.knows.of[index] = 1;
-    }
+    mbarriers.clear();
+    boxes.clear();
+    for (int index = 0; index < threads / warp_threads; index++)
+        begin_warp(index);
     for (int thread = 0; thread < threads; thread++) {
         lane &l = lanes[static_cast<size_t>(thread)];
         l.ended = false;
@@ -74,6 +78,20 @@ void block::begin(const block_shape &shape)
         l.stack.begin(all_stacks.low(thread), stacks::bytes(), entry);
     }
     running = { this, 0, shape.index, shape.count, shared.get(), shape.shared_bytes };
+}
+
+void block::begin_warp(int index)
+{
+    warp &w = warps[static_cast<size_t>(index)];
+    w.ready = all_lanes;
+    w.arrived = 0;
+    w.op = operation::none;
+    w.waits_at = -1;
+    w.knows = clock_vector{};
+    w.knows.of[index] = 1;
+    w.fenced = clock_vector{};
+    w.products.clear();
+    w.registers = 0;
 }
 
 bool block::run(const block_shape &shape, const std::function<void()> &what,
@@ -109,7 +127,28 @@ void block::entry()
     std::abort(); /* nobody resumes an ended thread */
 }
 
+/* Late means when nobody can go on without. */
+bool block::land_boxes(bool must)
+{
+    constexpr unsigned often = 8;
+    bool now = must || (options.landing == EMULATION_MIXED && below(often) == 0);
+    if (!now || boxes.empty())
+        return false;
+    land_a_box(*this);
+    return true;
+}
+
 warp *block::pick_warp()
+{
+    land_boxes(false);
+    do {
+        if (warp *w = pick_ready_warp())
+            return w;
+    } while (land_boxes(true));
+    return nullptr;
+}
+
+warp *block::pick_ready_warp()
 {
     auto count = static_cast<unsigned>(threads / warp_threads);
     auto first = static_cast<unsigned>(random()) % count;
@@ -138,10 +177,15 @@ void block::pause()
     me.stack.switch_to(this_lane().stack);
 }
 
-void block::let_others_run()
+void block::wait_to_be_woken()
 {
-    lane &me = this_lane();
-    me.stack.switch_to(*scheduler);
+    pause();
+}
+
+void block::wake(int thread)
+{
+    warps[static_cast<size_t>(thread / warp_threads)].ready |= uint32_t{ 1 }
+                                                               << (thread % warp_threads);
 }
 
 void block::give_up()
@@ -226,9 +270,9 @@ int block::thread_count() const
     return threads;
 }
 
-bool block::chance()
+unsigned block::below(unsigned count)
 {
-    return random() % 2 == 0;
+    return static_cast<unsigned>(random()) % count;
 }
 
 void block::report_waiting(const warp &w) const
@@ -258,6 +302,17 @@ void block::report_stuck()
         if (w.arrived != 0)
             report(EMULATION_STUCK, w.at, "waits for ever; %d of %d threads have ended", ended,
                    threads);
+        report_at_mbarriers(w);
+    }
+}
+
+void block::report_at_mbarriers(const warp &w)
+{
+    for (int number = 0; number < warp_threads; number++) {
+        const lane &l = lanes[static_cast<size_t>(index_of(w) * warp_threads + number)];
+        if (!l.ended && (w.arrived >> number & 1) == 0)
+            report(EMULATION_STUCK, l.waits_at,
+                   "lane %d waits for a phase of an mbarrier that does not end", number);
     }
 }
 
@@ -265,11 +320,48 @@ void block::check_leftovers()
 {
     for (int thread = 0; thread < threads; thread++) {
         const copy_queue &copies = lanes[static_cast<size_t>(thread)].copies;
-        if (copies.empty())
-            continue;
         running.thread = thread;
-        report(EMULATION_LEFTOVER, copies.oldest(), "ended without a wait for this copy");
+        if (!copies.empty())
+            report(EMULATION_LEFTOVER, copies.oldest(), "ended without a wait for this copy");
     }
+    for (int index = 0; index < threads / warp_threads; index++) {
+        const warp &w = warps[static_cast<size_t>(index)];
+        running.thread = index * warp_threads;
+        for (const std::unique_ptr<pending_result> &result : w.products.results)
+            report(EMULATION_LEFTOVER, result->at, "ended without a wait for this product");
+    }
+    for (const pending_box &box : boxes)
+        report(EMULATION_LEFTOVER, box.at, "the block ended without a wait for this copy");
+    check_warpgroups();
+    check_registers();
+}
+
+/* Four warps issue their products together. */
+void block::check_warpgroups()
+{
+    constexpr int group_warps = 4;
+    for (int index = 0; index < threads / warp_threads; index++) {
+        const product_queue &mine = warps[static_cast<size_t>(index)].products;
+        const product_queue &first =
+            warps[static_cast<size_t>(index / group_warps * group_warps)].products;
+        running.thread = index * warp_threads;
+        if (mine.digest != first.digest)
+            report(EMULATION_DIVERGENT, mine.last,
+                   "issued other products than the first warp of its warpgroup");
+    }
+}
+
+void block::check_registers()
+{
+    constexpr int of_multiprocessor = 65536, granule = 8;
+    int at_first = of_multiprocessor / threads / granule * granule, sum = 0;
+    for (int index = 0; index < threads / warp_threads; index++) {
+        int said = warps[static_cast<size_t>(index)].registers;
+        sum += (said != 0 ? said : at_first) * warp_threads;
+    }
+    if (sum > of_multiprocessor)
+        report(EMULATION_MISUSE, where(), "warps ask for %d registers together; there are %d", sum,
+               of_multiprocessor);
 }
 
 } // namespace emulation

@@ -9,11 +9,14 @@
 #define BALLAST_KERNELS_EMULATION_BLOCK_H
 
 #include "kernels/emulation/bank.h"
+#include "kernels/emulation/box_queue.h"
 #include "kernels/emulation/clock.h"
 #include "kernels/emulation/copy_queue.h"
 #include "kernels/emulation/fiber.h"
 #include "kernels/emulation/memory.h"
 #include "kernels/emulation/options.h"
+#include "kernels/emulation/phase_barrier.h"
+#include "kernels/emulation/product_queue.h"
 #include "kernels/emulation/shadow.h"
 #include "kernels/emulation/thread.h"
 #include <array>
@@ -38,6 +41,11 @@ enum class operation {
     mma,
     barrier,
     barrier_arrive,
+    wgmma,
+    wgmma_fence,
+    wgmma_commit,
+    wgmma_wait,
+    set_registers,
 };
 
 const char *operation_name(operation op);
@@ -45,6 +53,7 @@ const char *operation_name(operation op);
 struct lane {
     fiber stack;
     bool ended = false;
+    where waits_at; /* the mbarrier, if it does */
     copy_queue copies;
     bank_log accesses; /* of shared memory since the warp was last in step */
 };
@@ -55,6 +64,7 @@ struct warp_exchange {
     std::array<int, warp_threads> from;
     std::array<const uint8_t *, warp_threads> row;
     std::array<std::array<uint32_t, 4>, warp_threads> fragment;
+    std::array<float *, warp_threads> registers;
     float a[16][16], b[16][16], c[16][16], d[16][16];
 };
 
@@ -66,6 +76,8 @@ struct warp {
     int waits_at = -1;   /* the named barrier that all lanes wait at */
     clock_vector knows;  /* what the warp is ordered after; its own entry is its clock */
     clock_vector fenced; /* what of that the asynchronous proxy is ordered after */
+    product_queue products;
+    int registers = 0; /* of a thread, if it was said */
     warp_exchange exchange;
 };
 
@@ -113,8 +125,9 @@ class block
     /* The same at a barrier, for all lanes: goes on at once if that completed just now. */
     void wait_for_barrier();
 
-    /* The running thread goes on as soon as some other warp had its turn. */
-    void let_others_run();
+    /* Stops the running thread until somebody calls wake() for it. */
+    void wait_to_be_woken();
+    void wake(int thread);
 
     /* Reports and gives the whole block up; does not return. */
     [[noreturn]] void give_up();
@@ -127,11 +140,13 @@ class block
     void tick(warp &w);
     int index_of(const warp &w) const;
     int thread_count() const;
-    bool chance();
+    unsigned below(unsigned count); /* by chance */
 
     std::vector<lane> lanes;
     std::vector<warp> warps;
     std::array<named_barrier_state, named_barriers> barriers;
+    std::vector<phase_barrier> mbarriers;
+    box_queue boxes;
     shadow shared_words;
     bank_counts banks;
     unsigned long long products = 0; /* of matrix instructions, see work.h */
@@ -140,11 +155,17 @@ class block
 
   private:
     void begin(const block_shape &shape);
+    void begin_warp(int index);
     warp *pick_warp();
+    warp *pick_ready_warp();
+    bool land_boxes(bool must);
     void pause();
     void report_stuck();
     void report_waiting(const warp &w) const;
+    void report_at_mbarriers(const warp &w);
     void check_leftovers();
+    void check_warpgroups();
+    void check_registers();
     static void entry();
 
     stacks all_stacks;

@@ -147,9 +147,12 @@ void shadow::proxy_read_begins(size_t offset, size_t bytes, const accessor &who,
 {
     read(offset, bytes, who, at);
     check_fenced(offset, bytes, who, at);
-    std::vector<uint32_t> &mine = seen[static_cast<size_t>(who.warp)];
-    for (size_t word = first_word(offset); word < end_word(offset, bytes); word++)
-        mine[word] = clock_never;
+    proxy_read_goes_on(offset, bytes, who.warp);
+}
+
+void shadow::proxy_read_goes_on(size_t offset, size_t bytes, int warp)
+{
+    proxy_read_ends(offset, bytes, warp, clock_never);
 }
 
 void shadow::proxy_read_ends(size_t offset, size_t bytes, int warp, uint32_t clock)

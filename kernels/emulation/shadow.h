@@ -48,6 +48,7 @@ class shadow
      */
     void proxy_read_begins(size_t offset, size_t bytes, const accessor &who, const where &at);
     void proxy_read_ends(size_t offset, size_t bytes, int warp, uint32_t clock);
+    void proxy_read_goes_on(size_t offset, size_t bytes, int warp);
 
     /* Plain writes that a copy of the asynchronous proxy overwrites must have been fenced too. */
     void check_fenced(size_t offset, size_t bytes, const accessor &who, const where &at) const;
