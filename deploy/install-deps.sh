@@ -25,7 +25,7 @@ packages() {
     build) echo gcc libc6-dev cmake ninja-build pkgconf protobuf-c-compiler libprotobuf-c-dev \
         libzmq3-dev libxxhash-dev libuv1-dev libcyaml-dev libyaml-dev libjansson-dev zlib1g-dev \
         libsystemd-dev ;;
-    test) echo libcriterion-dev libglpk-dev python3 python3-venv git ;;
+    test) echo g++ libcriterion-dev libglpk-dev python3 python3-venv git ;;
     # The clang tools keep one version everywhere: another one formats differently.
     lint) echo clang-14 libclang-rt-14-dev llvm-14 clang-tidy-14 clang-format-14 cppcheck \
         shellcheck mandoc ;;

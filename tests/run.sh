@@ -9,19 +9,20 @@ usage() {
 usage: tests/run.sh [OPTION...]
 
   --preset NAME   build and test this preset only: debug, release, asan or tsan
-                  (default: everything in debug, and the benchmarks in release)
+                  (default: everything in debug, kernels and benchmarks in release)
   --build DIR     build there instead of build/NAME; with --preset only
-  --exclude RE    leave out tests whose label matches: unit, integration, fault, bench, lint, ...
+  --exclude RE    leave out tests whose label matches: unit, kernels, integration, fault, lint, ...
+  -DNAME=VALUE    give this to CMake, as -DBALLAST_CUDA=OFF; may be repeated
   --quick         what takes seconds only, in debug: leaves out integration, fault, install, bench
   --help          this text
 
-CC chooses the compiler of a new build folder. ccache is used where it is installed.
+CC chooses the compiler of a new build folder, and the C++ compiler beside it. ccache is used where it is installed.
 TEXT
 }
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 defines=()
 
 heading() {
     printf '\n== %s (at %d s)\n' "$1" "$SECONDS"
@@ -38,9 +39,9 @@ prepare_python() {
 build() {
     heading "build $1 in $2"
     if command -v ccache >/dev/null; then
-        export CMAKE_C_COMPILER_LAUNCHER=ccache
+        export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
     fi
-    cmake --preset "$1" -B "$2" -DBALLAST_TESTS=ON >"$2.log" 2>&1 || {
+    cmake --preset "$1" -B "$2" -DBALLAST_TESTS=ON "${defines[@]}" >"$2.log" 2>&1 || {
         cat "$2.log"
         return 1
     }
@@ -88,9 +89,12 @@ test_preset() {
     fi
 }
 
-# Benchmarks mean something only in release, and one at a time.
-test_benchmarks() {
+# Benchmarks mean something only in release, and one at a time. Kernels are tested there too, as they
+# are shipped; what nvcc makes of them is the same in debug.
+test_release() {
+    local defines=("${defines[@]}" -DBALLAST_CUDA=OFF)
     if build release build/release; then
+        run_tests build/release --parallel 2 --no-tests=ignore --label-regex kernels
         run_tests build/release --parallel 1 --no-tests=ignore --label-regex bench
     else
         failed=$((failed + 1))
@@ -113,6 +117,7 @@ while [ $# -gt 0 ]; do
         shift
         ;;
     --quick) quick=yes ;;
+    -D*=*) defines+=("$1") ;;
     --help | -h)
         usage
         exit 0
@@ -141,7 +146,7 @@ elif [ -n "$preset" ]; then
     test_preset "$preset" "${dir:-build/$preset}" "bench${exclude:+|$exclude}"
 else
     test_preset debug build/debug "bench${exclude:+|$exclude}"
-    test_benchmarks
+    test_release
 fi
 
 heading "done"

@@ -13,7 +13,7 @@ build=$(cd "$build" && pwd) # cppcheck's filters want absolute names throughout
 mkdir -p "$build/cppcheck"
 cppcheck --project="$build/compile_commands.json" --cppcheck-build-dir="$build/cppcheck" \
     --file-filter="$root/client/*" --file-filter="$root/daemon/*" \
-    --file-filter="$root/proto/*" \
+    --file-filter="$root/kernels/*.c" --file-filter="$root/proto/*" \
     --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
     --suppress=missingIncludeSystem '--suppress=preprocessorErrorDirective:*.pb-c.h' \
     -j "$(nproc)" --quiet
