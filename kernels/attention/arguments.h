@@ -42,6 +42,7 @@ struct attention_arguments {
     int heads;         /* query heads of the tensors */
     int rows;          /* query rows without padding */
     int padded_rows;
+    int key_rows;
     float scale;      /* of q.k */
     float scale_log2; /* scale x log2(e) */
 };

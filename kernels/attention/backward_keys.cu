@@ -9,7 +9,7 @@ template <class T, int D>
 GPU_KERNEL((backward_keys<T, D>::threads), 1)
 backward_keys_kernel(const GPU_PARAMETER attention_arguments arguments)
 {
-    item_source items(arguments.counter, backward_keys<T, D>::item_slot());
+    item_source items(arguments.counter, backward_keys<T, D>::items());
     backward_keys<T, D> tile(arguments);
     for (int item = items.next(); item < arguments.items; item = items.next())
         tile.compute(item);

@@ -23,22 +23,25 @@ template <class T, int D> class backward_keys
 
   private:
     static constexpr int columns = KEY_TILE_ROWS;
+    static constexpr int step = 32; /* of them at a time */
     static constexpr int keys_bytes = KEY_TILE_KEYS * shared_tile<D>::row_bytes;
     static constexpr int columns_bytes = columns * shared_tile<D>::row_bytes;
     static constexpr int facts_offset = 2 * keys_bytes + 4 * columns_bytes;
 
   public:
-    static constexpr int shared_bytes =
-        facts_offset + 2 * columns * static_cast<int>(sizeof(row_facts)) + 16;
+    static constexpr int shared_bytes = facts_offset +
+                                        2 * columns * static_cast<int>(sizeof(row_facts)) +
+                                        item_source::shared_bytes;
 
     GPU_DEVICE explicit backward_keys(const attention_arguments &arguments)
         : arguments_(arguments), k_(0), v_(keys_bytes)
     {
     }
 
-    GPU_DEVICE static int *item_slot()
+    GPU_DEVICE static int *items()
     {
-        return reinterpret_cast<int *>(gpu::shared_memory() + shared_bytes - 16);
+        return reinterpret_cast<int *>(gpu::shared_memory() + shared_bytes -
+                                       item_source::shared_bytes);
     }
 
     /* The tile is asked for again and again, lest all of it stays in registers through the loop. */
@@ -59,11 +62,11 @@ template <class T, int D> class backward_keys
             gpu::copy_async_commit();
             gpu::copy_async_wait<1>();
             gpu::block_barrier(); /* this stage is there */
-            const key_tile tile = tile_of(item);
-            const int key = static_cast<int>(tile.offset) + first_key();
-            if (first_key() < static_cast<int>(tile.keys) &&
-                is_seen(first, rows_of(item).count, key))
-                add_gradients(first, key, k_gradient, v_gradient);
+            GPU_NO_UNROLL
+            for (int row = 0; row < columns; row += step) {
+                if (meets(item, first + row))
+                    add_gradients(first, row, first_position(item), k_gradient, v_gradient);
+            }
             gpu::block_barrier(); /* and done with */
         }
         store(item, k_gradient, arguments_.scale, arguments_.k_gradient,
@@ -91,11 +94,19 @@ template <class T, int D> class backward_keys
         return gpu::warp_index() * 16;
     }
 
-    /* By any row of the stage: the last of the `count` rows that it has sees most. */
-    GPU_DEVICE static bool is_seen(int first, int count, int key)
+    GPU_DEVICE int first_position(int item) const
     {
-        const int rows = count - first < columns ? count - first : columns;
-        return key < static_cast<int>(gpu::shared_load(&facts_of(first)[rows - 1].visible));
+        return static_cast<int>(tile_of(item).offset) + first_key();
+    }
+
+    /* Whether any of `step` packed rows sees a key of the warp: the last of them sees most. */
+    GPU_DEVICE bool meets(int item, int first) const
+    {
+        const int left = rows_of(item).count - first;
+        if (first_key() >= static_cast<int>(tile_of(item).keys) || left <= 0)
+            return false;
+        const row_facts *last = facts_of(first) + first % columns + (left < step ? left : step) - 1;
+        return first_position(item) < static_cast<int>(gpu::shared_load(&last->visible));
     }
 
     GPU_DEVICE static shared_tile<D> queries_of(int first)
@@ -140,26 +151,36 @@ template <class T, int D> class backward_keys
                 arguments_.facts + (valid ? rows.facts(packed, arguments_.heads) : 0), valid);
     }
 
-    /* `key` is the position of the warp's first key among those of the piece. */
-    GPU_DEVICE void add_gradients(int first, int key, block<1, D / 8> &k_gradient,
+    /*
+     * Of the stage's rows from `row` on, as many as there are registers for. `key` is the position
+     * of the warp's first key among those of the piece.
+     */
+    GPU_DEVICE void add_gradients(int first, int row, int key, block<1, D / 8> &k_gradient,
                                   block<1, D / 8> &v_gradient)
     {
-        const row_facts *facts = facts_of(first);
-        block<1, columns / 8> scores;
+        const shared_tile<D> q = queries_of(first), out_gradients = out_gradients_of(first);
+        const row_facts *facts = facts_of(first) + row;
+        block<1, step / 8> scores, rewards;
         scores.clear();
-        add_product_transposed<T>(scores, k_, first_key(), queries_of(first));
+        rewards.clear();
+        add_product_transposed<T>(scores, k_, first_key(), q, row);
         find_probabilities(scores, facts, key);
-        add_product<T>(v_gradient, scores, out_gradients_of(first));
-        find_score_gradients<0>(scores, facts, out_gradients_of(first));
-        find_score_gradients<1>(scores, facts, out_gradients_of(first));
-        add_product<T>(k_gradient, scores, queries_of(first));
+        add_product<T>(v_gradient, scores, out_gradients, row);
+        add_product_transposed<T>(rewards, v_, first_key(), out_gradients, row);
+        GPU_UNROLL
+        for (int i = 0; i < step / 8 * 4; i++) {
+            float &score = scores.part[0][i / 4][i % 4];
+            score = score_gradient(score, rewards.part[0][i / 4][i % 4],
+                                   gpu::shared_load(&facts[block_column(i / 4, i % 4)].delta));
+        }
+        add_product<T>(k_gradient, scores, q, row);
     }
 
-    GPU_DEVICE void find_probabilities(block<1, columns / 8> &scores, const row_facts *facts,
+    GPU_DEVICE void find_probabilities(block<1, step / 8> &scores, const row_facts *facts,
                                        int key) const
     {
         GPU_UNROLL
-        for (int i = 0; i < columns / 8 * 2; i++) {
+        for (int i = 0; i < step / 8 * 2; i++) {
             const row_facts row = gpu::shared_load(&facts[block_column(i / 2, i % 2)]);
             GPU_UNROLL
             for (int half = 0; half < 2; half++) {
@@ -167,24 +188,6 @@ template <class T, int D> class backward_keys
                 score =
                     probability(score, arguments_.scale_log2, row, key + block_row(0, 2 * half));
             }
-        }
-    }
-
-    /* From probabilities; half of the columns at a time, for there are no registers for more. */
-    template <int Half>
-    GPU_DEVICE void find_score_gradients(block<1, columns / 8> &scores, const row_facts *facts,
-                                         const shared_tile<D> &out_gradients)
-    {
-        constexpr int parts = columns / 16;
-        block<1, parts> rewards;
-        rewards.clear();
-        add_product_transposed<T>(rewards, v_, first_key(), out_gradients, Half * parts * 8);
-        GPU_UNROLL
-        for (int i = 0; i < parts * 4; i++) {
-            const int part = Half * parts + i / 4;
-            float &score = scores.part[0][part][i % 4];
-            score = score_gradient(score, rewards.part[0][i / 4][i % 4],
-                                   gpu::shared_load(&facts[block_column(part, i % 4)].delta));
         }
     }
 

@@ -9,7 +9,7 @@ template <class T, int D>
 GPU_KERNEL((backward_queries<T, D>::threads), 1)
 backward_queries_kernel(const GPU_PARAMETER attention_arguments arguments)
 {
-    item_source items(arguments.counter, backward_queries<T, D>::item_slot());
+    item_source items(arguments.counter, backward_queries<T, D>::items());
     backward_queries<T, D> tile(arguments);
     for (int item = items.next(); item < arguments.items; item = items.next())
         tile.compute(item);

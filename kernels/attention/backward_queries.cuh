@@ -22,16 +22,18 @@ template <class T, int D> class backward_queries
   public:
     static constexpr int threads = 256;
     static constexpr int shared_bytes =
-        (2 * QUERY_TILE_ROWS + 4 * QUERY_TILE_COLUMNS) * shared_tile<D>::row_bytes + 16;
+        (2 * QUERY_TILE_ROWS + 4 * QUERY_TILE_COLUMNS) * shared_tile<D>::row_bytes +
+        item_source::shared_bytes;
 
     GPU_DEVICE explicit backward_queries(const attention_arguments &arguments)
         : arguments_(arguments), q_(0), out_gradient_(rows_bytes)
     {
     }
 
-    GPU_DEVICE static int *item_slot()
+    GPU_DEVICE static int *items()
     {
-        return reinterpret_cast<int *>(gpu::shared_memory() + shared_bytes - 16);
+        return reinterpret_cast<int *>(gpu::shared_memory() + shared_bytes -
+                                       item_source::shared_bytes);
     }
 
     GPU_DEVICE void compute(int item)

@@ -29,6 +29,7 @@ ballast_attention_status call_begin(const ballast_attention_problem *problem,
         .heads = (int)layout->heads,
         .rows = (int)problem->tiles.rows,
         .padded_rows = (int)problem->padded_tokens,
+        .key_rows = (int)problem->tiles.key_rows,
         .scale = layout->scale,
         .scale_log2 = (float)(layout->scale * log2_e),
     };

@@ -9,10 +9,10 @@ template <class T, int D>
 GPU_KERNEL((forward<T, D>::threads), 2)
 forward_kernel(const GPU_PARAMETER attention_arguments arguments)
 {
-    item_source items(arguments.counter, forward<T, D>::item_slot());
+    item_source items(arguments.counter, forward<T, D>::items());
     forward<T, D> tile(arguments);
-    for (int item = items.next(); item < arguments.items; item = items.next())
-        tile.compute(item);
+    while (items.next() < arguments.items)
+        tile.compute();
 }
 
 struct forward_choice {

@@ -22,7 +22,8 @@ template <class T, int D> class forward
   public:
     static constexpr int threads = 128;
     static constexpr int shared_bytes =
-        (QUERY_TILE_ROWS + 2 * QUERY_TILE_COLUMNS) * shared_tile<D>::row_bytes + 16;
+        (QUERY_TILE_ROWS + 2 * QUERY_TILE_COLUMNS) * shared_tile<D>::row_bytes +
+        item_source::shared_bytes;
 
     GPU_DEVICE explicit forward(const attention_arguments &arguments)
         : arguments_(arguments), q_(0), k_(QUERY_TILE_ROWS * shared_tile<D>::row_bytes),
@@ -30,32 +31,31 @@ template <class T, int D> class forward
     {
     }
 
-    GPU_DEVICE static int *item_slot()
+    GPU_DEVICE static int *items()
     {
-        return reinterpret_cast<int *>(gpu::shared_memory() + shared_bytes - 16);
+        return reinterpret_cast<int *>(gpu::shared_memory() + shared_bytes -
+                                       item_source::shared_bytes);
     }
 
-    GPU_DEVICE void compute(int item)
+    /*
+     * Computes the current item. Item and tile are read anew wherever they are needed: there are no
+     * registers to keep them in through the loop.
+     */
+    GPU_DEVICE void compute()
     {
-        const query_tile tile = query_tile_of(arguments_, item);
-        const int kv_head = item % arguments_.kv_heads;
-        const packed_rows rows(arguments_, tile, kv_head);
-        const row_mask<M> mask(arguments_, rows, first_row());
-        const int keys = static_cast<int>(tile.visible);
+        const row_mask<M> mask(arguments_, rows(), first_row());
         online_softmax<M> softmax;
         block<M, D / 8> out;
         out.clear();
-
-        if (keys > 0) {
-            copy_queries(rows);
-            copy_keys(k_, arguments_.k, arguments_.k_stride, tile, kv_head, 0);
+        if (seen() > 0) {
+            copy_queries(rows());
+            copy_keys(k_, arguments_.k, arguments_.k_stride, 0);
         }
         gpu::copy_async_commit();
         GPU_NO_UNROLL
-        for (int first = 0; first < keys; first += columns)
-            attend(tile, kv_head, first, mask, softmax, out);
-        /* Asked for again, lest all of it stays in registers through the loop. */
-        store(packed_rows(arguments_, query_tile_of(arguments_, item), kv_head), softmax, out);
+        for (int first = 0; first < seen(); first += columns)
+            attend(first, mask, softmax, out);
+        store(rows(), softmax, out);
     }
 
   private:
@@ -67,6 +67,23 @@ template <class T, int D> class forward
         return gpu::warp_index() * M * 16;
     }
 
+    GPU_DEVICE static int item()
+    {
+        return item_source::current(items());
+    }
+
+    GPU_DEVICE packed_rows rows() const
+    {
+        return packed_rows(arguments_, query_tile_of(arguments_, item()),
+                           item() % arguments_.kv_heads);
+    }
+
+    /* Keys that the tile sees. */
+    GPU_DEVICE int seen() const
+    {
+        return static_cast<int>(query_tile_of(arguments_, item()).visible);
+    }
+
     GPU_DEVICE void copy_queries(const packed_rows &rows)
     {
         q_.template copy<QUERY_TILE_ROWS, threads>(
@@ -74,21 +91,22 @@ template <class T, int D> class forward
     }
 
     /* Keys or values from the `first` of the tile's on. */
-    GPU_DEVICE static void copy_keys(const shared_tile<D> &to, const void *tensor, int64_t stride,
-                                     const query_tile &tile, int kv_head, int first)
+    GPU_DEVICE void copy_keys(const shared_tile<D> &to, const void *tensor, int64_t stride,
+                              int first) const
     {
-        to.template copy<columns, threads>(keys<T, D>(tensor, stride, tile.first_key + first,
-                                                      static_cast<int>(tile.visible) - first,
-                                                      kv_head));
+        const query_tile tile = query_tile_of(arguments_, item());
+        to.template copy<columns, threads>(
+            keys<T, D>(tensor, stride, static_cast<int64_t>(tile.first_key) + first,
+                       static_cast<int>(tile.visible) - first, item() % arguments_.kv_heads));
     }
 
-    GPU_DEVICE void attend(const query_tile &tile, int kv_head, int first, const row_mask<M> &mask,
-                           online_softmax<M> &softmax, block<M, D / 8> &out)
+    GPU_DEVICE void attend(int first, const row_mask<M> &mask, online_softmax<M> &softmax,
+                           block<M, D / 8> &out)
     {
         const bool sees = first < mask.most; /* of the warp; all warps meet at the barriers */
         gpu::copy_async_wait<0>();
         gpu::block_barrier(); /* the keys are there, and the values before are done with */
-        copy_keys(v_, arguments_.v, arguments_.v_stride, tile, kv_head, first);
+        copy_keys(v_, arguments_.v, arguments_.v_stride, first);
         gpu::copy_async_commit();
 
         block<M, columns / 8> scores;
@@ -96,12 +114,14 @@ template <class T, int D> class forward
         if (sees) {
             add_product_transposed<T>(scores, q_, first_row(), k_);
             hide(scores, mask, first);
-            softmax.take(scores, out, arguments_.scale_log2);
+            float shrink[M][2];
+            softmax.take(scores, arguments_.scale_log2, shrink);
+            shrink_rows(out, shrink);
         }
         gpu::copy_async_wait<0>();
         gpu::block_barrier(); /* the values are there, and the keys are done with */
-        if (first + columns < static_cast<int>(tile.visible))
-            copy_keys(k_, arguments_.k, arguments_.k_stride, tile, kv_head, first + columns);
+        if (first + columns < seen())
+            copy_keys(k_, arguments_.k, arguments_.k_stride, first + columns);
         gpu::copy_async_commit();
         if (sees)
             add_product<T>(out, scores, v_);
@@ -109,7 +129,7 @@ template <class T, int D> class forward
 
     GPU_DEVICE static void hide(block<M, columns / 8> &scores, const row_mask<M> &mask, int first)
     {
-        if (first + columns <= mask.least)
+        if (mask.all_see(first + columns))
             return;
         GPU_UNROLL
         for (int m = 0; m < M; m++) {

@@ -16,9 +16,13 @@ namespace attention
 class item_source
 {
   public:
-    GPU_DEVICE item_source(int *counter, int *shared_slot)
-        : counter_(counter), slot_(shared_slot), upcoming_(gpu::block_index())
+    static constexpr int shared_bytes = 16;
+
+    /* `shared` is memory of the block for current and next item. */
+    GPU_DEVICE item_source(int *counter, int *shared) : counter_(counter), shared_(shared)
     {
+        if (gpu::thread_index() == 0)
+            gpu::shared_store(&shared_[1], gpu::block_index());
     }
 
     /* Also a barrier: all threads are done with shared memory of the item before. */
@@ -26,18 +30,21 @@ class item_source
     {
         gpu::block_barrier();
         if (gpu::thread_index() == 0)
-            gpu::shared_store(slot_, upcoming_);
+            gpu::shared_store(&shared_[0], gpu::shared_load(&shared_[1]));
         gpu::block_barrier();
-        int item = gpu::shared_load(slot_);
         if (gpu::thread_index() == 0)
-            upcoming_ = gpu::block_count() + gpu::take_next(counter_);
-        return item;
+            gpu::shared_store(&shared_[1], gpu::block_count() + gpu::take_next(counter_));
+        return current(shared_);
+    }
+
+    GPU_DEVICE static int current(const int *shared)
+    {
+        return gpu::shared_load(&shared[0]);
     }
 
   private:
     int *counter_;
-    int *slot_;
-    int upcoming_; /* thread 0 knows */
+    int *shared_;
 };
 
 } // namespace attention

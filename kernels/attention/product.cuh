@@ -67,12 +67,12 @@ GPU_DEVICE void round_to_a(uint32_t a[4], const block<M, N> &from, int m, int k)
     a[3] = gpu::pack2<T>(right[2], right[3]);
 }
 
-/* block += left right: `left` rounded to T, rows 0.. of `right`, as many as left has columns. */
+/* block += left right: `left` rounded to T, rows right_row.. of `right`, one a column of left. */
 template <class T, int D, int M, int N>
 GPU_DEVICE void add_product(block<M, D / 8> &sum, const block<M, N> &left,
-                            const shared_tile<D> &right)
+                            const shared_tile<D> &right, int right_row = 0)
 {
-    const unsigned right_lane = right.lane_of_a(0);
+    const unsigned right_lane = right.lane_of_a(right_row);
     GPU_UNROLL
     for (int k = 0; k < N / 2; k++) {
         uint32_t a[M][4];

@@ -46,16 +46,16 @@ template <int M> struct online_softmax {
     }
 
     /*
-     * Turns scores into powers relative to the greatest score so far, and what was summed before
-     * into the same measure.
+     * Turns scores into powers relative to the greatest score so far. What was summed before in the
+     * old measure is to be multiplied by `shrink`.
      */
-    template <int N, int Columns>
-    GPU_DEVICE void take(block<M, N> &scores, block<M, Columns> &out, float scale_log2)
+    template <int N>
+    GPU_DEVICE void take(block<M, N> &scores, float scale_log2, float (&shrink)[M][2])
     {
         GPU_UNROLL
         for (int m = 0; m < M; m++) {
-            take_row(scores.part[m], out.part[m], m, 0, scale_log2);
-            take_row(scores.part[m], out.part[m], m, 1, scale_log2);
+            shrink[m][0] = take_row(scores.part[m], m, 0, scale_log2);
+            shrink[m][1] = take_row(scores.part[m], m, 1, scale_log2);
         }
     }
 
@@ -72,9 +72,8 @@ template <int M> struct online_softmax {
     }
 
   private:
-    template <int N, int Columns>
-    GPU_DEVICE void take_row(float (&scores)[N][4], float (&out)[Columns][4], int m, int half,
-                             float scale_log2)
+    template <int N>
+    GPU_DEVICE float take_row(float (&scores)[N][4], int m, int half, float scale_log2)
     {
         float most = greatest[m][half];
         GPU_UNROLL
@@ -84,11 +83,6 @@ template <int M> struct online_softmax {
         const float base = most == -INFINITY ? 0.0F : most * scale_log2;
         const float shrink = gpu::exp2_fast(greatest[m][half] * scale_log2 - base);
         greatest[m][half] = most;
-        GPU_UNROLL
-        for (int n = 0; n < Columns; n++) {
-            out[n][2 * half] *= shrink;
-            out[n][2 * half + 1] *= shrink;
-        }
         float total = sum[m][half] * shrink;
         GPU_UNROLL
         for (int i = 0; i < 2 * N; i++) {
@@ -97,8 +91,17 @@ template <int M> struct online_softmax {
             total += score;
         }
         sum[m][half] = total;
+        return shrink;
     }
 };
+
+/* Brings the rows of a block into the measure of online_softmax::take. */
+template <int M, int N> GPU_DEVICE void shrink_rows(block<M, N> &rows, const float (&shrink)[M][2])
+{
+    GPU_UNROLL
+    for (int i = 0; i < M * N * 4; i++)
+        rows.part[i / (N * 4)][i / 4 % N][i % 4] *= shrink[i / (N * 4)][i % 4 / 2];
+}
 
 } // namespace attention
 
