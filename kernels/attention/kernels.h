@@ -19,6 +19,11 @@ cudaError_t attention_forward_mma(ballast_attention_type type, uint32_t head_dim
                                   const struct attention_arguments *arguments, uint32_t blocks,
                                   cudaStream_t stream);
 
+/* The same by wgmma and tensor copies. */
+cudaError_t attention_forward_wgmma(ballast_attention_type type, uint32_t head_dim,
+                                    const struct attention_arguments *arguments, uint32_t blocks,
+                                    cudaStream_t stream);
+
 /* Facts of the rows of the call's heads, for backward. Items: rows x heads. */
 cudaError_t attention_find_row_facts(ballast_attention_type type, uint32_t head_dim,
                                      const struct attention_arguments *arguments, uint32_t blocks,

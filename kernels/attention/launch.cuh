@@ -11,9 +11,11 @@
 namespace attention
 {
 
-inline cudaError_t start_blocks(void (*kernel)(attention_arguments), int threads, int shared_bytes,
-                                const attention_arguments &arguments, uint32_t blocks,
-                                cudaStream_t stream)
+/* `more` are what a kernel takes beside the arguments. */
+template <class... More>
+cudaError_t start_blocks(void (*kernel)(attention_arguments, More...), int threads,
+                         int shared_bytes, const attention_arguments &arguments, uint32_t blocks,
+                         cudaStream_t stream, const More &...more)
 {
     const auto bytes = static_cast<size_t>(shared_bytes);
     int grid = static_cast<int>(blocks);
@@ -24,7 +26,8 @@ inline cudaError_t start_blocks(void (*kernel)(attention_arguments), int threads
         return error;
     if (grid > arguments.items)
         grid = arguments.items;
-    return gpu::launch(kernel, gpu::launch_shape{ grid, threads, bytes, stream }, arguments);
+    return gpu::launch(kernel, gpu::launch_shape{ grid, threads, bytes, stream }, arguments,
+                       more...);
 }
 
 /* Choice::start<T, D> for the type and head dimension; no other is asked for. */

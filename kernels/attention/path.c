@@ -6,12 +6,24 @@ static const struct attention_path mma = {
     attention_backward_queries_mma,
 };
 
-static cudaError_t compute_capability(int *ret_major)
+/* Backward is that of mma.sync for now. */
+static const struct attention_path wgmma = {
+    attention_forward_wgmma,
+    attention_backward_keys_mma,
+    attention_backward_queries_mma,
+};
+
+/* 80 for 8.0. */
+static cudaError_t compute_capability(int *ret_capability)
 {
-    int device;
+    int device, major, minor;
     cudaError_t failed = cudaGetDevice(&device);
     if (failed == cudaSuccess)
-        failed = cudaDeviceGetAttribute(ret_major, cudaDevAttrComputeCapabilityMajor, device);
+        failed = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    if (failed == cudaSuccess)
+        failed = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+    if (failed == cudaSuccess)
+        *ret_capability = major * 10 + minor;
     return failed;
 }
 
@@ -19,18 +31,20 @@ ballast_attention_status attention_path_choose(const ballast_attention_layout *l
                                                const struct attention_path **ret_path,
                                                ballast_attention_error *error)
 {
-    int major;
-    cudaError_t failed = compute_capability(&major);
+    enum { AMPERE = 80, HOPPER = 90 }; /* code for 9.0 runs on no other */
+    int capability;
+    cudaError_t failed = compute_capability(&capability);
     if (failed != cudaSuccess)
         return attention_error(error, BALLAST_ATTENTION_DEVICE, "no device: %s",
                                cudaGetErrorString(failed));
-    if (major < 8)
+    bool wants_wgmma = layout->path == BALLAST_ATTENTION_PATH_WGMMA;
+    if (capability < AMPERE || (wants_wgmma && capability != HOPPER))
         return attention_error(error, BALLAST_ATTENTION_UNSUPPORTED,
-                               "the device has compute capability %d: expected 8 or newer", major);
-    if (layout->path == BALLAST_ATTENTION_PATH_WGMMA)
-        return attention_error(error, BALLAST_ATTENTION_UNSUPPORTED,
-                               "path WGMMA is not in this build");
-    *ret_path = &mma;
+                               "the device has compute capability %d.%d: expected %s",
+                               capability / 10, capability % 10,
+                               wants_wgmma ? "9.0 for path WGMMA" : "8.0 or newer");
+    bool may_wgmma = layout->path != BALLAST_ATTENTION_PATH_MMA && capability == HOPPER;
+    *ret_path = may_wgmma ? &wgmma : &mma;
     return BALLAST_ATTENTION_OK;
 }
 

@@ -135,9 +135,10 @@ void shadow::check_fenced(size_t offset, size_t bytes, const accessor &who, cons
     size_t checked = same_as_first(first, end) ? first + 1 : end;
     for (size_t word = first; word < checked; word++) {
         stamp by = written[word];
-        if (by != 0 && stamp_agent(by) < max_warps && !ordered(by, *who.fenced))
+        bool plain = by != 0 && stamp_agent(by) < max_warps && stamp_clock(by) != clock_never;
+        if (plain && !ordered(by, *who.fenced))
             report(EMULATION_PROXY, at,
-                   "shared memory + %zu was written by plain stores or copies of threads, line %u, "
+                   "shared memory + %zu was written by the threads themselves, line %u, "
                    "without fence_proxy_async since",
                    word * word_bytes, writer[word] >> lane_bits);
     }

@@ -1,0 +1,381 @@
+/*
+ * Forward, for devices with wgmma and tensor copies (compute capability 9.0).
+ *
+ * A block of three warpgroups. The first has one thread that takes items and keeps queries, keys
+ * and values coming, 128 rows a tile; the others have 64 packed rows of the query tile each. While
+ * a warpgroup turns scores of one tile of keys into powers, the tensor cores add up the values of
+ * the tile before.
+ *
+ * What a row does not see is hidden by powers of zero, not by zeros in place of values: values of
+ * all key rows have to be finite.
+ */
+#ifndef BALLAST_ATTENTION_SM90_FORWARD_CUH
+#define BALLAST_ATTENTION_SM90_FORWARD_CUH
+
+#include "kernels/attention/mask.cuh"
+#include "kernels/attention/sm90/box_tile.cuh"
+#include "kernels/attention/sm90/ring.cuh"
+#include "kernels/attention/sm90/tensors.cuh"
+#include "kernels/attention/softmax.cuh"
+#include "kernels/attention/store.cuh"
+#include "kernels/common/barrier.h"
+
+namespace attention::sm90
+{
+
+/* Shared memory, and who works on it. */
+template <int D> struct forward_shape {
+    static constexpr int consumers = 2, threads = (1 + consumers) * gpu::warpgroup_threads;
+    static constexpr int consumer_warps = 4 * consumers;
+    static constexpr int group_rows = QUERY_TILE_ROWS / consumers;
+    static constexpr int keys = 128, stages = 2;
+    using queries_tile = box_tile<QUERY_TILE_ROWS, D>;
+    using keys_tile = box_tile<keys, D>;
+
+    static constexpr int k_offset = queries_tile::bytes;
+    static constexpr int v_offset = k_offset + stages * keys_tile::bytes;
+    static constexpr int q_ring_offset = v_offset + stages * keys_tile::bytes;
+    static constexpr int k_ring_offset = q_ring_offset + ring<1>::bytes;
+    static constexpr int v_ring_offset = k_ring_offset + ring<stages>::bytes;
+    static constexpr int item_offset = v_ring_offset + ring<stages>::bytes;
+    static constexpr int shared_bytes = item_offset + 16;
+};
+
+/* What both sides have: the rings, and the item that comes with the queries. */
+template <int D> struct forward_rings {
+    using shape = forward_shape<D>;
+    ring<1> queries{ shape::q_ring_offset };
+    ring<shape::stages> keys{ shape::k_ring_offset }, values{ shape::v_ring_offset };
+    int *item = reinterpret_cast<int *>(gpu::shared_memory() + shape::item_offset);
+
+    /* Of the block, before anything else. */
+    GPU_DEVICE void init() const
+    {
+        if (gpu::thread_index() == 0) {
+            queries.init(shape::consumer_warps);
+            keys.init(shape::consumer_warps);
+            values.init(shape::consumer_warps);
+            gpu::fence_mbarrier_init();
+        }
+    }
+
+    GPU_DEVICE typename shape::keys_tile key_tile() const
+    {
+        return typename shape::keys_tile(shape::k_offset + keys.stage() * shape::keys_tile::bytes);
+    }
+
+    GPU_DEVICE typename shape::keys_tile value_tile() const
+    {
+        return
+            typename shape::keys_tile(shape::v_offset + values.stage() * shape::keys_tile::bytes);
+    }
+};
+
+GPU_DEVICE int tiles_of_keys(int keys, int tile)
+{
+    return (keys + tile - 1) / tile;
+}
+
+/* The one thread that keeps things coming. */
+template <int D> class forward_producer
+{
+  public:
+    using shape = forward_shape<D>;
+
+    GPU_DEVICE forward_producer(const attention_arguments &arguments, const forward_maps &maps,
+                                forward_rings<D> &rings)
+        : arguments_(arguments), maps_(maps), rings_(rings)
+    {
+    }
+
+    /* All items that this block gets; the one past the end tells the consumers to stop. */
+    GPU_DEVICE void run()
+    {
+        int item = gpu::block_index();
+        for (; item < arguments_.items;) {
+            const int upcoming = gpu::block_count() + gpu::take_next(arguments_.counter);
+            bring(item);
+            item = upcoming;
+        }
+        rings_.queries.wait_for_room();
+        gpu::shared_store(rings_.item, item);
+        rings_.queries.start_empty();
+    }
+
+  private:
+    GPU_DEVICE void bring(int item)
+    {
+        const query_tile tile = query_tile_of(arguments_, item);
+        const int kv_head = item % arguments_.kv_heads;
+        rings_.queries.wait_for_room();
+        gpu::shared_store(rings_.item, item);
+        if (tile.visible == 0) {
+            rings_.queries.start_empty();
+            rings_.queries.next();
+            return;
+        }
+        bring_queries(tile, kv_head);
+        const int tiles = tiles_of_keys(static_cast<int>(tile.visible), shape::keys);
+        GPU_NO_UNROLL
+        for (int n = 0; n < tiles; n++)
+            bring_keys(static_cast<int>(tile.first_key) + n * shape::keys, kv_head);
+    }
+
+    GPU_DEVICE void bring_queries(const query_tile &tile, int kv_head)
+    {
+        const int group = arguments_.group;
+        const int bytes =
+            shape::queries_tile::boxes * gpu::box_bytes(group, QUERY_TILE_ROWS / group);
+        typename shape::queries_tile(0).copy(&maps_.q, rings_.queries.start(bytes),
+                                             (arguments_.first_kv_head + kv_head) * group,
+                                             static_cast<int>(tile.first_row));
+        rings_.queries.next();
+    }
+
+    GPU_DEVICE void bring_keys(int first_key, int kv_head)
+    {
+        rings_.keys.wait_for_room();
+        rings_.key_tile().copy(&maps_.k, rings_.keys.start(shape::keys_tile::bytes), kv_head,
+                               first_key);
+        rings_.keys.next();
+        rings_.values.wait_for_room();
+        rings_.value_tile().copy(&maps_.v, rings_.values.start(shape::keys_tile::bytes), kv_head,
+                                 first_key);
+        rings_.values.next();
+    }
+
+    const attention_arguments &arguments_;
+    const forward_maps &maps_;
+    forward_rings<D> &rings_;
+};
+
+/* A warpgroup with its 64 packed rows. */
+template <class T, int D> class forward_consumer
+{
+  public:
+    using shape = forward_shape<D>;
+
+    GPU_DEVICE forward_consumer(const attention_arguments &arguments, forward_rings<D> &rings)
+        : arguments_(arguments), rings_(rings), q_(0)
+    {
+    }
+
+    GPU_DEVICE void run()
+    {
+        rings_.queries.wait();
+        for (int item = gpu::shared_load(rings_.item); item < arguments_.items;
+             item = gpu::shared_load(rings_.item)) {
+            compute(query_tile_of(arguments_, item), item % arguments_.kv_heads);
+            rings_.queries.wait();
+        }
+    }
+
+  private:
+    static constexpr int parts = shape::keys / 8;
+
+    /* First packed row of the warpgroup, and of the warp. */
+    GPU_DEVICE static int group_row()
+    {
+        return (gpu::thread_index() / gpu::warpgroup_threads - 1) * shape::group_rows;
+    }
+
+    GPU_DEVICE static int warp_row()
+    {
+        return group_row() + gpu::warp_index() % 4 * 16;
+    }
+
+    /* Keys that the warpgroup's last row sees, 0 without rows: the same for all its threads. */
+    GPU_DEVICE int visible_keys(const packed_rows &rows) const
+    {
+        const int end = rows.count < group_row() + shape::group_rows
+                            ? rows.count
+                            : group_row() + shape::group_rows;
+        if (end <= group_row())
+            return 0;
+        return static_cast<int>(gpu::global_load(&arguments_.visible[rows.row(end - 1)]));
+    }
+
+    GPU_DEVICE void compute(const query_tile &tile, int kv_head)
+    {
+        const packed_rows rows(arguments_, tile, kv_head);
+        const row_mask<1> mask(arguments_, rows, warp_row());
+        const int tiles = tiles_of_keys(static_cast<int>(tile.visible), shape::keys);
+        const int seen = tiles_of_keys(visible_keys(rows), shape::keys);
+        online_softmax<1> softmax;
+        block<1, D / 8> out;
+        out.clear();
+        if (seen > 0)
+            attend(seen, mask, softmax, out);
+        else
+            rings_.queries.release();
+        for (int n = seen; n < tiles; n++)
+            pass_by();
+        store(rows, softmax, out);
+    }
+
+    /* A tile of keys that the other warpgroup alone sees. */
+    GPU_DEVICE void pass_by()
+    {
+        rings_.keys.wait();
+        rings_.keys.release();
+        rings_.values.wait();
+        rings_.values.release();
+    }
+
+    GPU_DEVICE void attend(int tiles, const row_mask<1> &mask, online_softmax<1> &softmax,
+                           block<1, D / 8> &out)
+    {
+        block<1, parts> scores;
+        uint32_t powers[parts / 2][4];
+        float shrink[1][2];
+
+        start_scores(scores);
+        finish_scores<0>(scores, tiles == 1);
+        hide(scores, mask, 0);
+        softmax.take(scores, arguments_.scale_log2, shrink);
+        round_powers(powers, scores);
+        GPU_NO_UNROLL
+        for (int n = 1; n < tiles; n++) {
+            start_scores(scores);
+            start_sums(out, powers);
+            finish_scores<1>(scores, n == tiles - 1);
+            hide(scores, mask, n * shape::keys);
+            softmax.take(scores, arguments_.scale_log2, shrink);
+            finish_sums(out);
+            shrink_rows(out, shrink);
+            round_powers(powers, scores);
+        }
+        start_sums(out, powers);
+        finish_sums(out);
+    }
+
+    GPU_DEVICE static float (&registers(block<1, parts> &scores))[parts * 4]
+    {
+        return reinterpret_cast<float(&)[parts * 4]>(scores.part);
+    }
+
+    GPU_DEVICE static float (&registers_of_sums(block<1, D / 8> &out))[D / 2]
+    {
+        return reinterpret_cast<float(&)[D / 2]>(out.part);
+    }
+
+    GPU_DEVICE void start_scores(block<1, parts> &scores)
+    {
+        rings_.keys.wait();
+        const typename shape::keys_tile k = rings_.key_tile();
+        gpu::hold_registers(registers(scores));
+        gpu::warpgroup_fence();
+        GPU_UNROLL
+        for (int step = 0; step < D / 16; step++)
+            gpu::wgmma<T, gpu::b_rows::columns>(registers(scores),
+                                                q_.rows_by_columns(group_row(), step),
+                                                k.rows_by_columns(0, step), step != 0);
+        gpu::warpgroup_commit();
+    }
+
+    /* Groups: how many were started since. The last scores are the last use of the queries. */
+    template <int Groups> GPU_DEVICE void finish_scores(block<1, parts> &scores, bool last)
+    {
+        gpu::warpgroup_wait<Groups>();
+        gpu::hold_registers(registers(scores));
+        rings_.keys.release();
+        if (last)
+            rings_.queries.release();
+    }
+
+    GPU_DEVICE void start_sums(block<1, D / 8> &out, const uint32_t (&powers)[parts / 2][4])
+    {
+        rings_.values.wait();
+        const typename shape::keys_tile v = rings_.value_tile();
+        gpu::hold_registers(registers_of_sums(out));
+        gpu::warpgroup_fence();
+        GPU_UNROLL
+        for (int step = 0; step < parts / 2; step++)
+            gpu::wgmma<T, gpu::b_rows::k>(registers_of_sums(out), powers[step], v.rows_by_k(step),
+                                          true);
+        gpu::warpgroup_commit();
+    }
+
+    GPU_DEVICE void finish_sums(block<1, D / 8> &out)
+    {
+        gpu::warpgroup_wait<0>();
+        gpu::hold_registers(registers_of_sums(out));
+        rings_.values.release();
+    }
+
+    GPU_DEVICE static void hide(block<1, parts> &scores, const row_mask<1> &mask, int first)
+    {
+        if (mask.all_see(first + shape::keys))
+            return;
+        GPU_UNROLL
+        for (int i = 0; i < parts * 4; i++)
+            if (mask.hidden(0, i % 4, first + block_column(i / 4, i % 4)))
+                scores.part[0][i / 4][i % 4] = -INFINITY;
+    }
+
+    GPU_DEVICE static void round_powers(uint32_t (&powers)[parts / 2][4],
+                                        const block<1, parts> &scores)
+    {
+        GPU_UNROLL
+        for (int k = 0; k < parts / 2; k++)
+            round_to_a<T>(powers[k], scores, 0, k);
+    }
+
+    GPU_DEVICE void store(const packed_rows &rows, const online_softmax<1> &softmax,
+                          const block<1, D / 8> &out)
+    {
+        GPU_UNROLL
+        for (int half = 0; half < 2; half++) {
+            const int packed = warp_row() + block_row(0, 2 * half);
+            float lse, factor;
+            softmax.finish(0, half, arguments_.scale, lse, factor);
+            if (packed >= rows.count)
+                continue;
+            store_row<T>(out.part[0], half, factor, arguments_.result,
+                         rows.template vector<D>(packed, arguments_.result_stride),
+                         arguments_.result_float);
+            if (gpu::lane_index() % 4 == 0)
+                gpu::global_store(&arguments_.lse[rows.value(packed, arguments_.padded_rows)], lse);
+        }
+    }
+
+    const attention_arguments &arguments_;
+    forward_rings<D> &rings_;
+    typename shape::queries_tile q_;
+};
+
+/* Packed rows that no box reaches, where a group does not divide the tile: zeros for ever. */
+template <int D> GPU_DEVICE void clear_rest_of_queries(int group)
+{
+    using tile = typename forward_shape<D>::queries_tile;
+    const int first = QUERY_TILE_ROWS / group * group;
+    const int words = (QUERY_TILE_ROWS - first) * tile::row_bytes / 4;
+    for (int box = 0; box < tile::boxes; box++) {
+        auto *rest = reinterpret_cast<uint32_t *>(gpu::shared_memory() + box * tile::box_bytes +
+                                                  first * tile::row_bytes);
+        for (int i = gpu::thread_index(); i < words; i += forward_shape<D>::threads)
+            gpu::shared_store(rest + i, uint32_t{ 0 });
+    }
+    gpu::fence_proxy_async();
+}
+
+template <class T, int D>
+GPU_DEVICE void forward(const attention_arguments &arguments, const forward_maps &maps)
+{
+    forward_rings<D> rings;
+    rings.init();
+    clear_rest_of_queries<D>(arguments.group);
+    gpu::block_barrier();
+    if (gpu::thread_index() >= gpu::warpgroup_threads) {
+        gpu::take_registers<240>();
+        forward_consumer<T, D>(arguments, rings).run();
+    } else {
+        gpu::give_registers<24>();
+        if (gpu::thread_index() == 0)
+            forward_producer<D>(arguments, maps, rings).run();
+    }
+}
+
+} // namespace attention::sm90
+
+#endif
