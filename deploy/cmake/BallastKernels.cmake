@@ -95,6 +95,7 @@ CUDA_SOURCES;CUDA_DEPENDS" ${ARGN})
   ballast_cu_as_cxx(${sources})
   ballast_kernel_library(${name} SOURCES ${sources} DEFINITIONS BALLAST_EMULATED
     DEPENDS ${ARG_DEPENDS} ${ARG_EMULATED_DEPENDS})
+  set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON) # tests build what they need
   if(NOT BALLAST_CUDA_FOUND)
     return()
   endif()

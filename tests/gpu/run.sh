@@ -25,13 +25,15 @@ heading() {
     printf '\n== %s (at %d s)\n' "$1" "$SECONDS"
 }
 
-# stage NAME COMMAND...: 0 passes, 77 is skipped, all else fails; nothing outlasts the limit
+# stage NAME COMMAND...: 0 passes, 77 is skipped, all else fails; nothing outlasts the limit. The end
+# of what it says is shown, all of it is in BUILD/stage.log until the next.
 stage() {
     local name=$1 began=$SECONDS status
     shift
     heading "$name"
-    timeout "$(left)" bash -c '"$@"' stage "$@" 2>&1 | tee "$build/stage.log"
-    status=${PIPESTATUS[0]}
+    timeout "$(left)" bash -c '"$@"' stage "$@" >"$build/stage.log" 2>&1
+    status=$?
+    tail -n 40 "$build/stage.log"
     local last
     last=$(tail -n 1 "$build/stage.log" | cut -c 1-60)
     case $status in
@@ -65,7 +67,7 @@ compile() {
 # The report of ptxas for this build: registers, blocks of a multiprocessor, spills.
 resources() {
     local logs
-    mapfile -t logs < <(find "$build/kernels" -name '*.ptxas')
+    mapfile -t logs <"$build/ptxas-logs"
     python3 "$root/tests/kernels/resources/check_resources.py" "$root/kernels/registers.tsv" \
         "${logs[@]}"
 }
@@ -112,6 +114,7 @@ programs=$build/tests/gpu
 if stage build compile; then
     stage resources resources
     stage wrappers "$programs/wrappers"
+    stage "wrappers, Hopper" "$programs/wrappers_sm90"
     for path in mma wgmma; do
         stage "correctness, $path" "$programs/correctness" --path "$path"
     done
