@@ -2,8 +2,8 @@
 #ifndef BALLAST_KERNELS_COMMON_NUMBER_H
 #define BALLAST_KERNELS_COMMON_NUMBER_H
 
-#include "kernels/common/half.h"
 #include "kernels/common/target.h"
+#include "kernels/half/half.h"
 
 namespace gpu
 {

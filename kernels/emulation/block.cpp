@@ -63,7 +63,7 @@ void block::begin(const block_shape &shape)
     threads = shape.threads;
     ended = 0;
     given_up = false;
-    random.seed(options.seed * 7919U + static_cast<unsigned>(shape.index) + 1U);
+    dice.seed(options.seed * 7919U + static_cast<unsigned>(shape.index) + 1U);
     shared_words.begin(shape.shared_bytes, threads / warp_threads);
     barriers.fill(named_barrier_state{});
     mbarriers.clear();
@@ -151,7 +151,7 @@ warp *block::pick_warp()
 warp *block::pick_ready_warp()
 {
     auto count = static_cast<unsigned>(threads / warp_threads);
-    auto first = static_cast<unsigned>(random()) % count;
+    auto first = static_cast<unsigned>(dice()) % count;
     for (unsigned step = 0; step < count; step++) {
         warp &w = warps[(first + step) % count];
         if (w.ready != 0)
@@ -272,7 +272,7 @@ int block::thread_count() const
 
 unsigned block::below(unsigned count)
 {
-    return static_cast<unsigned>(random()) % count;
+    return static_cast<unsigned>(dice()) % count;
 }
 
 void block::report_waiting(const warp &w) const

@@ -175,7 +175,7 @@ class block
     const std::function<void()> *kernel = nullptr;
     int threads = 0, ended = 0;
     bool given_up = false;
-    std::minstd_rand random;
+    std::minstd_rand dice;
 };
 
 } // namespace emulation

@@ -1,9 +1,9 @@
 #include "kernels/emulation/matrix.h"
 
-#include "kernels/common/half.h"
 #include "kernels/emulation/access.h"
 #include "kernels/emulation/block.h"
 #include "kernels/emulation/tensor_core.h"
+#include "kernels/half/half.h"
 #include <cstring>
 
 namespace emulation

@@ -1,10 +1,10 @@
 #include "kernels/emulation/warpgroup.h"
 
-#include "kernels/common/half.h"
 #include "kernels/emulation/access.h"
 #include "kernels/emulation/block.h"
 #include "kernels/emulation/fault.h"
 #include "kernels/emulation/tensor_core.h"
+#include "kernels/half/half.h"
 #include <cmath>
 #include <cstring>
 

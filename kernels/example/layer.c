@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/common/half.h"
+#include "kernels/half/half.h"
 
 /* A number between -1 and 1 that depends on nothing but the two. */
 static float number_of(uint64_t what, uint64_t index)

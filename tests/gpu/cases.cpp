@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "kernels/common/half.h"
+#include "kernels/half/half.h"
 #include "kernels/profile/pack.h"
 #include "kernels/ref/reference.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernels/common/half.h"
+#include "kernels/half/half.h"
 #include "kernels/ref/reference.h"
 
 double half_value(ballast_attention_type type, uint16_t bits)

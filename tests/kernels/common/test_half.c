@@ -1,5 +1,5 @@
 /* bf16 and fp16: every number there and back, and where the border between two neighbours lies. */
-#include "kernels/common/half.h"
+#include "kernels/half/half.h"
 #include <criterion/criterion.h>
 #include <math.h>
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/common/half.h"
+#include "kernels/half/half.h"
 
 #define TILE 128
 

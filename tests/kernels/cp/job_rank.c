@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/common/half.h"
+#include "kernels/half/half.h"
 
 /* The tokens of a rank: their rows on the rank and in the sequence. */
 struct row_walk {

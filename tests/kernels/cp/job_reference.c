@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "job.h"
-#include "kernels/common/half.h"
+#include "kernels/half/half.h"
 #include "kernels/ref/reference.h"
 
 static double store_bf16(double value)

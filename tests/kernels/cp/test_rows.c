@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/common/half.h"
+#include "kernels/half/half.h"
 #include "kernels/cp/rows.h"
 #include "kernels/emulation/fault.h"
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "kernels/common/half.h"
+#include "kernels/half/half.h"
 
 namespace stand_in
 {

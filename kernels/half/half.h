@@ -1,6 +1,6 @@
 /* bf16 and fp16 as bits, to and from float, in plain C for host code; nearest, ties to even. */
-#ifndef BALLAST_KERNELS_COMMON_HALF_H
-#define BALLAST_KERNELS_COMMON_HALF_H
+#ifndef BALLAST_KERNELS_HALF_HALF_H
+#define BALLAST_KERNELS_HALF_HALF_H
 
 #include <stdint.h>
 #include <string.h>
