@@ -8,7 +8,7 @@
 #include "kernels/common/tensor_copy.h"
 #include "kernels/common/warpgroup.h"
 
-namespace attention
+namespace attention::sm90
 {
 
 template <int Rows, int D> class box_tile
@@ -31,6 +31,22 @@ template <int Rows, int D> class box_tile
         for (int box = 0; box < boxes; box++)
             gpu::copy_box(gpu::shared_memory() + offset_ + box * box_bytes, map, b,
                           box * gpu::tensor_box_width, y, z);
+    }
+
+    /*
+     * Zeros in the rows from `row` on, which no box reaches where a group of heads does not divide
+     * the tile. By Threads threads of the block, once; a barrier follows.
+     */
+    template <int Threads> GPU_DEVICE void clear_from(int row) const
+    {
+        const int words = (Rows - row) * row_bytes / 4;
+        for (int box = 0; box < boxes; box++) {
+            auto *rest = reinterpret_cast<uint32_t *>(gpu::shared_memory() + offset_ +
+                                                      box * box_bytes + row * row_bytes);
+            for (int i = gpu::thread_index(); i < words; i += Threads)
+                gpu::shared_store(rest + i, uint32_t{ 0 });
+        }
+        gpu::fence_proxy_async();
     }
 
     /* Rows from `row` on, a multiple of 8, columns 16 k and up. */
@@ -57,6 +73,6 @@ template <int Rows, int D> class box_tile
     int offset_;
 };
 
-} // namespace attention
+} // namespace attention::sm90
 
 #endif

@@ -21,7 +21,11 @@ struct forward_choice {
     {
         using shape = forward_shape<D>;
         forward_maps maps;
-        cudaError_t error = make_forward_maps(arguments, D, shape::keys, &maps);
+        cudaError_t error = first_error({
+            map_queries(arguments, arguments.q, arguments.q_stride, D, QUERY_TILE_ROWS, &maps.q),
+            map_keys(arguments, arguments.k, arguments.k_stride, D, shape::keys, &maps.k),
+            map_keys(arguments, arguments.v, arguments.v_stride, D, shape::keys, &maps.v),
+        });
         if (error != cudaSuccess)
             return error;
         return start_blocks(forward_kernel<T, D>, shape::threads, shape::shared_bytes, arguments,

@@ -13,7 +13,7 @@
 #define BALLAST_ATTENTION_SM90_FORWARD_CUH
 
 #include "kernels/attention/mask.cuh"
-#include "kernels/attention/sm90/box_tile.cuh"
+#include "kernels/attention/sm90/multiply.cuh"
 #include "kernels/attention/sm90/ring.cuh"
 #include "kernels/attention/sm90/tensors.cuh"
 #include "kernels/attention/softmax.cuh"
@@ -23,32 +23,32 @@
 namespace attention::sm90
 {
 
+/* The tensors that are copied from. */
+struct forward_maps {
+    gpu::tensor_map q, k, v;
+};
+
 /* Shared memory, and who works on it. */
 template <int D> struct forward_shape {
-    static constexpr int consumers = 2, threads = (1 + consumers) * gpu::warpgroup_threads;
-    static constexpr int consumer_warps = 4 * consumers;
-    static constexpr int group_rows = QUERY_TILE_ROWS / consumers;
+    static constexpr int threads = 3 * gpu::warpgroup_threads, consumer_warps = 8;
     static constexpr int keys = 128, stages = 2;
     using queries_tile = box_tile<QUERY_TILE_ROWS, D>;
     using keys_tile = box_tile<keys, D>;
 
     static constexpr int k_offset = queries_tile::bytes;
     static constexpr int v_offset = k_offset + stages * keys_tile::bytes;
-    static constexpr int q_ring_offset = v_offset + stages * keys_tile::bytes;
-    static constexpr int k_ring_offset = q_ring_offset + ring<1>::bytes;
-    static constexpr int v_ring_offset = k_ring_offset + ring<stages>::bytes;
-    static constexpr int item_offset = v_ring_offset + ring<stages>::bytes;
-    static constexpr int shared_bytes = item_offset + 16;
+    static constexpr int queries_ring_offset = v_offset + stages * keys_tile::bytes;
+    static constexpr int keys_ring_offset = queries_ring_offset + item_ring::bytes;
+    static constexpr int values_ring_offset = keys_ring_offset + ring<stages>::bytes;
+    static constexpr int shared_bytes = values_ring_offset + ring<stages>::bytes;
 };
 
-/* What both sides have: the rings, and the item that comes with the queries. */
 template <int D> struct forward_rings {
     using shape = forward_shape<D>;
-    ring<1> queries{ shape::q_ring_offset };
-    ring<shape::stages> keys{ shape::k_ring_offset }, values{ shape::v_ring_offset };
-    int *item = reinterpret_cast<int *>(gpu::shared_memory() + shape::item_offset);
+    item_ring queries{ shape::queries_ring_offset };
+    ring<shape::stages> keys{ shape::keys_ring_offset }, values{ shape::values_ring_offset };
 
-    /* Of the block, before anything else. */
+    /* Of the block, before anything else; a barrier follows. */
     GPU_DEVICE void init() const
     {
         if (gpu::thread_index() == 0) {
@@ -92,13 +92,13 @@ template <int D> class forward_producer
     GPU_DEVICE void run()
     {
         int item = gpu::block_index();
-        for (; item < arguments_.items;) {
+        while (item < arguments_.items) {
             const int upcoming = gpu::block_count() + gpu::take_next(arguments_.counter);
             bring(item);
             item = upcoming;
         }
         rings_.queries.wait_for_room();
-        gpu::shared_store(rings_.item, item);
+        rings_.queries.put(item);
         rings_.queries.start_empty();
     }
 
@@ -108,7 +108,7 @@ template <int D> class forward_producer
         const query_tile tile = query_tile_of(arguments_, item);
         const int kv_head = item % arguments_.kv_heads;
         rings_.queries.wait_for_room();
-        gpu::shared_store(rings_.item, item);
+        rings_.queries.put(item);
         if (tile.visible == 0) {
             rings_.queries.start_empty();
             rings_.queries.next();
@@ -162,34 +162,18 @@ template <class T, int D> class forward_consumer
 
     GPU_DEVICE void run()
     {
-        rings_.queries.wait();
-        for (int item = gpu::shared_load(rings_.item); item < arguments_.items;
-             item = gpu::shared_load(rings_.item)) {
+        for (int item = rings_.queries.get(); item < arguments_.items; item = rings_.queries.get())
             compute(query_tile_of(arguments_, item), item % arguments_.kv_heads);
-            rings_.queries.wait();
-        }
     }
 
   private:
     static constexpr int parts = shape::keys / 8;
 
-    /* First packed row of the warpgroup, and of the warp. */
-    GPU_DEVICE static int group_row()
-    {
-        return (gpu::thread_index() / gpu::warpgroup_threads - 1) * shape::group_rows;
-    }
-
-    GPU_DEVICE static int warp_row()
-    {
-        return group_row() + gpu::warp_index() % 4 * 16;
-    }
-
     /* Keys that the warpgroup's last row sees, 0 without rows: the same for all its threads. */
     GPU_DEVICE int visible_keys(const packed_rows &rows) const
     {
-        const int end = rows.count < group_row() + shape::group_rows
-                            ? rows.count
-                            : group_row() + shape::group_rows;
+        const int end =
+            rows.count < group_row() + group_rows ? rows.count : group_row() + group_rows;
         if (end <= group_row())
             return 0;
         return static_cast<int>(gpu::global_load(&arguments_.visible[rows.row(end - 1)]));
@@ -226,14 +210,14 @@ template <class T, int D> class forward_consumer
                            block<1, D / 8> &out)
     {
         block<1, parts> scores;
-        uint32_t powers[parts / 2][4];
+        fragments<parts> powers;
         float shrink[1][2];
 
         start_scores(scores);
         finish_scores<0>(scores, tiles == 1);
         hide(scores, mask, 0);
         softmax.take(scores, arguments_.scale_log2, shrink);
-        round_powers(powers, scores);
+        powers.template round<T>(scores);
         GPU_NO_UNROLL
         for (int n = 1; n < tiles; n++) {
             start_scores(scores);
@@ -243,63 +227,36 @@ template <class T, int D> class forward_consumer
             softmax.take(scores, arguments_.scale_log2, shrink);
             finish_sums(out);
             shrink_rows(out, shrink);
-            round_powers(powers, scores);
+            powers.template round<T>(scores);
         }
         start_sums(out, powers);
         finish_sums(out);
     }
 
-    GPU_DEVICE static float (&registers(block<1, parts> &scores))[parts * 4]
-    {
-        return reinterpret_cast<float(&)[parts * 4]>(scores.part);
-    }
-
-    GPU_DEVICE static float (&registers_of_sums(block<1, D / 8> &out))[D / 2]
-    {
-        return reinterpret_cast<float(&)[D / 2]>(out.part);
-    }
-
     GPU_DEVICE void start_scores(block<1, parts> &scores)
     {
         rings_.keys.wait();
-        const typename shape::keys_tile k = rings_.key_tile();
-        gpu::hold_registers(registers(scores));
-        gpu::warpgroup_fence();
-        GPU_UNROLL
-        for (int step = 0; step < D / 16; step++)
-            gpu::wgmma<T, gpu::b_rows::columns>(registers(scores),
-                                                q_.rows_by_columns(group_row(), step),
-                                                k.rows_by_columns(0, step), step != 0);
-        gpu::warpgroup_commit();
+        start_product_transposed<T>(scores, q_, rings_.key_tile());
     }
 
     /* Groups: how many were started since. The last scores are the last use of the queries. */
     template <int Groups> GPU_DEVICE void finish_scores(block<1, parts> &scores, bool last)
     {
-        gpu::warpgroup_wait<Groups>();
-        gpu::hold_registers(registers(scores));
+        wait_for<Groups>(scores);
         rings_.keys.release();
         if (last)
             rings_.queries.release();
     }
 
-    GPU_DEVICE void start_sums(block<1, D / 8> &out, const uint32_t (&powers)[parts / 2][4])
+    GPU_DEVICE void start_sums(block<1, D / 8> &out, const fragments<parts> &powers)
     {
         rings_.values.wait();
-        const typename shape::keys_tile v = rings_.value_tile();
-        gpu::hold_registers(registers_of_sums(out));
-        gpu::warpgroup_fence();
-        GPU_UNROLL
-        for (int step = 0; step < parts / 2; step++)
-            gpu::wgmma<T, gpu::b_rows::k>(registers_of_sums(out), powers[step], v.rows_by_k(step),
-                                          true);
-        gpu::warpgroup_commit();
+        start_product<T>(out, powers, rings_.value_tile());
     }
 
     GPU_DEVICE void finish_sums(block<1, D / 8> &out)
     {
-        gpu::warpgroup_wait<0>();
-        gpu::hold_registers(registers_of_sums(out));
+        wait_for<0>(out);
         rings_.values.release();
     }
 
@@ -311,14 +268,6 @@ template <class T, int D> class forward_consumer
         for (int i = 0; i < parts * 4; i++)
             if (mask.hidden(0, i % 4, first + block_column(i / 4, i % 4)))
                 scores.part[0][i / 4][i % 4] = -INFINITY;
-    }
-
-    GPU_DEVICE static void round_powers(uint32_t (&powers)[parts / 2][4],
-                                        const block<1, parts> &scores)
-    {
-        GPU_UNROLL
-        for (int k = 0; k < parts / 2; k++)
-            round_to_a<T>(powers[k], scores, 0, k);
     }
 
     GPU_DEVICE void store(const packed_rows &rows, const online_softmax<1> &softmax,
@@ -344,27 +293,13 @@ template <class T, int D> class forward_consumer
     typename shape::queries_tile q_;
 };
 
-/* Packed rows that no box reaches, where a group does not divide the tile: zeros for ever. */
-template <int D> GPU_DEVICE void clear_rest_of_queries(int group)
-{
-    using tile = typename forward_shape<D>::queries_tile;
-    const int first = QUERY_TILE_ROWS / group * group;
-    const int words = (QUERY_TILE_ROWS - first) * tile::row_bytes / 4;
-    for (int box = 0; box < tile::boxes; box++) {
-        auto *rest = reinterpret_cast<uint32_t *>(gpu::shared_memory() + box * tile::box_bytes +
-                                                  first * tile::row_bytes);
-        for (int i = gpu::thread_index(); i < words; i += forward_shape<D>::threads)
-            gpu::shared_store(rest + i, uint32_t{ 0 });
-    }
-    gpu::fence_proxy_async();
-}
-
 template <class T, int D>
 GPU_DEVICE void forward(const attention_arguments &arguments, const forward_maps &maps)
 {
     forward_rings<D> rings;
     rings.init();
-    clear_rest_of_queries<D>(arguments.group);
+    typename forward_shape<D>::queries_tile(0).template clear_from<forward_shape<D>::threads>(
+        QUERY_TILE_ROWS / arguments.group * arguments.group);
     gpu::block_barrier();
     if (gpu::thread_index() >= gpu::warpgroup_threads) {
         gpu::take_registers<240>();

@@ -7,7 +7,7 @@
 
 #include "kernels/common/mbarrier.h"
 
-namespace attention
+namespace attention::sm90
 {
 
 /* Both sides go round in step, each with a ring of its own over the same mbarriers. */
@@ -81,6 +81,35 @@ template <int Stages> class ring
     int stage_ = 0, parity_ = 0;
 };
 
-} // namespace attention
+/* One buffer, and with it the item of work that it is for. */
+class item_ring : public ring<1>
+{
+  public:
+    static constexpr int bytes = ring<1>::bytes + 16;
+
+    GPU_DEVICE explicit item_ring(int offset)
+        : ring<1>(offset),
+          item_(reinterpret_cast<int *>(gpu::shared_memory() + offset + ring<1>::bytes))
+    {
+    }
+
+    /* Before start() or start_empty(). */
+    GPU_DEVICE void put(int item) const
+    {
+        gpu::shared_store(item_, item);
+    }
+
+    /* Waits for it. */
+    GPU_DEVICE int get() const
+    {
+        wait();
+        return gpu::shared_load(item_);
+    }
+
+  private:
+    int *item_;
+};
+
+} // namespace attention::sm90
 
 #endif

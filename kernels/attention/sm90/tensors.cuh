@@ -4,17 +4,12 @@
 
 #include "kernels/attention/arguments.h"
 #include "kernels/common/tensor_copy.h"
+#include <initializer_list>
 
-namespace attention
+namespace attention::sm90
 {
 
-/* The tensors [rows, heads, D] that forward copies boxes of. */
-struct forward_maps {
-    gpu::tensor_map q; /* boxes of a tile's packed rows */
-    gpu::tensor_map k, v;
-};
-
-/* `heads_a_box` x `rows_a_box` vectors of 64 numbers. */
+/* `heads_a_box` x `rows_a_box` vectors of 64 numbers of a tensor [rows, heads, D]. */
 inline cudaError_t map_rows(const void *tensor, int D, int heads, int rows, int64_t stride,
                             int heads_a_box, int rows_a_box, gpu::tensor_map *ret_map)
 {
@@ -25,21 +20,31 @@ inline cudaError_t map_rows(const void *tensor, int D, int heads, int rows, int6
                                 ret_map);
 }
 
-inline cudaError_t make_forward_maps(const attention_arguments &a, int D, int keys_a_box,
-                                     forward_maps *ret_maps)
+/* Of query rows; boxes are whole tokens, as many packed rows as fit into a tile. Not padding. */
+inline cudaError_t map_queries(const attention_arguments &a, const void *tensor, int64_t stride,
+                               int D, int tile_rows, gpu::tensor_map *ret_map)
 {
-    /* Without keys nothing is copied, but a map has to be of something. */
-    const int key_rows = a.key_rows > 0 ? a.key_rows : 1;
-    const void *k = a.key_rows > 0 ? a.k : a.q, *v = a.key_rows > 0 ? a.v : a.q;
-    cudaError_t error = map_rows(a.q, D, a.heads, a.padded_rows, a.q_stride, a.group,
-                                 QUERY_TILE_ROWS / a.group, &ret_maps->q);
-    if (error == cudaSuccess)
-        error = map_rows(k, D, a.kv_heads, key_rows, a.k_stride, 1, keys_a_box, &ret_maps->k);
-    if (error == cudaSuccess)
-        error = map_rows(v, D, a.kv_heads, key_rows, a.v_stride, 1, keys_a_box, &ret_maps->v);
-    return error;
+    return map_rows(tensor, D, a.heads, a.rows > 0 ? a.rows : 1, stride, a.group,
+                    tile_rows / a.group, ret_map);
 }
 
-} // namespace attention
+/* Of keys or values. Without any nothing is copied, but a map has to be of something. */
+inline cudaError_t map_keys(const attention_arguments &a, const void *tensor, int64_t stride, int D,
+                            int tile_keys, gpu::tensor_map *ret_map)
+{
+    return map_rows(a.key_rows > 0 ? tensor : a.q, D, a.kv_heads, a.key_rows > 0 ? a.key_rows : 1,
+                    stride, 1, tile_keys, ret_map);
+}
+
+/* The first error of a row of calls. */
+inline cudaError_t first_error(std::initializer_list<cudaError_t> errors)
+{
+    for (cudaError_t error : errors)
+        if (error != cudaSuccess)
+            return error;
+    return cudaSuccess;
+}
+
+} // namespace attention::sm90
 
 #endif
