@@ -142,6 +142,7 @@ static void begin(struct run *run)
 {
     ballast_attention_error error = { "" };
     ballast_attention_layout layout = run->batch->layout;
+    layout.path = run->options->path;
     layout.blocks = run->options->blocks;
     must(ballast_attention_problem_new(&layout, run->plan, &run->problem, &error), &error);
     ballast_attention_get_facts(run->problem, &run->facts);

@@ -8,6 +8,7 @@
 
 /* How to run it; 0 everywhere is the plain way. */
 struct rank_options {
+    ballast_attention_path path;
     uint32_t blocks;        /* of the layout */
     uint32_t heads_at_once; /* KV heads of a call; 0: all */
     uint32_t spread;        /* elements between the rows of tensors, a multiple of 8 */

@@ -14,6 +14,22 @@ struct layout_case {
 
 static const struct rank_options plainly = { 0 };
 
+static void check_run(const struct microbatch *batch, const ballast_attention_plan *plan,
+                      const struct rank_options *options)
+{
+    const ballast_attention_layout *layout = &batch->layout;
+    struct results results;
+    results_init(&results, batch);
+    rank_run(batch, plan, options, &results, NULL);
+    char what[96];
+    snprintf(what, sizeof what, "path %d, heads %u/%u of %u, type %d, %u pieces",
+             (int)options->path, layout->heads, layout->kv_heads, layout->head_dim,
+             (int)layout->type, batch->piece_count);
+    microbatch_check(batch, &results, what);
+    results_fini(&results);
+}
+
+/* On both paths. */
 static void check(const struct layout_case *layout_case, const uint32_t *lengths, uint32_t pieces,
                   const struct rank_options *options)
 {
@@ -32,14 +48,11 @@ static void check(const struct layout_case *layout_case, const uint32_t *lengths
     plan.cu_seqlens = batch.cu_seqlens;
     plan.chunks = chunks;
     plan.padded_tokens = batch.tokens + 5;
-    struct results results;
-    results_init(&results, &batch);
-    rank_run(&batch, &plan, options, &results, NULL);
-    char what[64];
-    snprintf(what, sizeof what, "heads %u/%u of %u, type %d, %u pieces", layout.heads,
-             layout.kv_heads, layout.head_dim, (int)layout.type, pieces);
-    microbatch_check(&batch, &results, what);
-    results_fini(&results);
+    for (int path = BALLAST_ATTENTION_PATH_MMA; path <= BALLAST_ATTENTION_PATH_WGMMA; path++) {
+        struct rank_options with_path = *options;
+        with_path.path = (ballast_attention_path)path;
+        check_run(&batch, &plan, &with_path);
+    }
     microbatch_fini(&batch);
 }
 

@@ -37,6 +37,29 @@ static void expect_same(const struct rank_results *expected, struct rank_results
     rank_results_fini(&found);
 }
 
+static void check_path(const struct microbatch *batch, ballast_attention_path path)
+{
+    struct rank_results expected = run(batch, &(struct rank_options){ .path = path });
+    expect_same(&expected, run(batch, &(struct rank_options){ .path = path }), "again");
+    for (uint32_t blocks = 1; blocks <= 64; blocks *= 8)
+        expect_same(&expected, run(batch, &(struct rank_options){ .path = path, .blocks = blocks }),
+                    "blocks");
+    for (uint32_t heads = 1; heads <= 2; heads++)
+        expect_same(&expected,
+                    run(batch, &(struct rank_options){ .path = path, .heads_at_once = heads }),
+                    "groups of heads");
+    const struct emulation_options usual = emulation_get_options();
+    for (int landing = EMULATION_LATE; landing <= EMULATION_MIXED; landing++) {
+        struct emulation_options options = usual;
+        options.landing = (enum emulation_landing)landing;
+        options.seed = 100U + (unsigned)landing;
+        emulation_set_options(&options);
+        expect_same(&expected, run(batch, &(struct rank_options){ .path = path }), "landing");
+    }
+    emulation_set_options(&usual);
+    rank_results_fini(&expected);
+}
+
 Test(determinism, same_bits_however_it_is_run)
 {
     ballast_attention_layout layout = BALLAST_ATTENTION_LAYOUT_INIT;
@@ -45,21 +68,7 @@ Test(determinism, same_bits_however_it_is_run)
     layout.head_dim = 64;
     struct microbatch batch;
     microbatch_init(&batch, &layout, lengths, PIECES, 3);
-    struct rank_results expected = run(&batch, &(struct rank_options){ 0 });
-
-    expect_same(&expected, run(&batch, &(struct rank_options){ 0 }), "again");
-    for (uint32_t blocks = 1; blocks <= 64; blocks *= 4)
-        expect_same(&expected, run(&batch, &(struct rank_options){ .blocks = blocks }), "blocks");
-    for (uint32_t heads = 1; heads <= 2; heads++)
-        expect_same(&expected, run(&batch, &(struct rank_options){ .heads_at_once = heads }),
-                    "groups of heads");
-    struct emulation_options options = emulation_get_options();
-    for (int landing = EMULATION_LATE; landing <= EMULATION_MIXED; landing++) {
-        options.landing = (enum emulation_landing)landing;
-        options.seed = 100U + (unsigned)landing;
-        emulation_set_options(&options);
-        expect_same(&expected, run(&batch, &(struct rank_options){ 0 }), "landing");
-    }
-    rank_results_fini(&expected);
+    check_path(&batch, BALLAST_ATTENTION_PATH_MMA);
+    check_path(&batch, BALLAST_ATTENTION_PATH_WGMMA);
     microbatch_fini(&batch);
 }

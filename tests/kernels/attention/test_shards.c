@@ -1,6 +1,6 @@
 /*
  * Sharded runs, rank after rank: rows put together and gradients of keys added up are those of the
- * whole micro-batch. Communication is another test's matter.
+ * whole micro-batch, on whichever paths. Communication is another test's matter.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 static void check_sharded(const struct microbatch *batch, const uint32_t *lengths,
                           enum cp_strategy strategy, uint32_t ranks)
 {
-    const struct rank_options options = { .float_results = true };
+    struct rank_options options = { .float_results = true };
     struct cp_shards shards = { 0 };
     struct results results;
     shard_pieces(strategy, ranks, lengths, batch->piece_count, &shards);
@@ -21,6 +21,7 @@ static void check_sharded(const struct microbatch *batch, const uint32_t *length
         ballast_attention_chunk *chunks;
         ballast_attention_plan plan =
             shard_plan(&shards, rank, batch->cu_seqlens, batch->piece_count, &chunks);
+        options.path = rank % 2 ? BALLAST_ATTENTION_PATH_MMA : BALLAST_ATTENTION_PATH_WGMMA;
         rank_run(batch, &plan, &options, &results, NULL);
         free(chunks);
     }
