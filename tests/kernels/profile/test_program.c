@@ -12,7 +12,9 @@
 #include "cost/table.h"
 #include "support/temp_dir.h"
 
-#define MODEL " --layers 3 --hidden 128 --heads 2 --kv-heads 1 --head-dim 64 --ffn 256 --vocab 512"
+#define MODEL                                                                                      \
+    " --layers 3 --hidden 128 --heads 2 --kv-heads 1 --head-dim 64 --ffn 256 --vocab 512 --path "  \
+    "mma"
 #define LITTLE                                                                                     \
     " --q 64:128 --kv 64:256 --waves 1 --repeats 1 --memory 1 --tflops 2 --linear-tokens 64"
 
