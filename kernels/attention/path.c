@@ -6,11 +6,10 @@ static const struct attention_path mma = {
     attention_backward_queries_mma,
 };
 
-/* Backward is that of mma.sync for now. */
 static const struct attention_path wgmma = {
     attention_forward_wgmma,
     attention_backward_keys_mma,
-    attention_backward_queries_mma,
+    attention_backward_queries_wgmma,
 };
 
 /* 80 for 8.0. */

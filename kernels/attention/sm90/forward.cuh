@@ -169,22 +169,12 @@ template <class T, int D> class forward_consumer
   private:
     static constexpr int parts = shape::keys / 8;
 
-    /* Keys that the warpgroup's last row sees, 0 without rows: the same for all its threads. */
-    GPU_DEVICE int visible_keys(const packed_rows &rows) const
-    {
-        const int end =
-            rows.count < group_row() + group_rows ? rows.count : group_row() + group_rows;
-        if (end <= group_row())
-            return 0;
-        return static_cast<int>(gpu::global_load(&arguments_.visible[rows.row(end - 1)]));
-    }
-
     GPU_DEVICE void compute(const query_tile &tile, int kv_head)
     {
         const packed_rows rows(arguments_, tile, kv_head);
         const row_mask<1> mask(arguments_, rows, warp_row());
         const int tiles = tiles_of_keys(static_cast<int>(tile.visible), shape::keys);
-        const int seen = tiles_of_keys(visible_keys(rows), shape::keys);
+        const int seen = tiles_of_keys(keys_seen(arguments_, rows), shape::keys);
         online_softmax<1> softmax;
         block<1, D / 8> out;
         out.clear();

@@ -6,6 +6,7 @@
 #define BALLAST_ATTENTION_SM90_RING_CUH
 
 #include "kernels/common/mbarrier.h"
+#include "kernels/common/warp.h"
 
 namespace attention::sm90
 {
@@ -63,6 +64,7 @@ template <int Stages> class ring
 
     GPU_DEVICE void release()
     {
+        gpu::warp_sync(); /* the other lanes, too, are done with it */
         if (gpu::lane_index() == 0)
             gpu::mbarrier_arrive(empty_ + stage_);
         next();

@@ -1,0 +1,45 @@
+#include "kernels/attention/sm90/backward_queries.cuh"
+
+#include "kernels/attention/kernels.h"
+#include "kernels/attention/launch.cuh"
+
+namespace attention::sm90
+{
+
+template <class T, int D>
+GPU_KERNEL((backward_queries_shape<D>::threads), 1)
+backward_queries_kernel(const GPU_PARAMETER attention_arguments arguments,
+                        const GPU_PARAMETER backward_maps maps)
+{
+    backward_queries<T, D>(arguments, maps);
+}
+
+struct backward_queries_choice {
+    template <class T, int D>
+    static cudaError_t start(const attention_arguments &a, uint32_t blocks, cudaStream_t stream)
+    {
+        using shape = backward_queries_shape<D>;
+        backward_maps maps;
+        cudaError_t error = first_error({
+            map_queries(a, a.q, a.q_stride, D, QUERY_TILE_ROWS, &maps.q),
+            map_queries(a, a.out_gradient, a.out_gradient_stride, D, QUERY_TILE_ROWS,
+                        &maps.out_gradient),
+            map_keys(a, a.k, a.k_stride, D, shape::keys, &maps.k),
+            map_keys(a, a.v, a.v_stride, D, shape::keys, &maps.v),
+        });
+        if (error != cudaSuccess)
+            return error;
+        return start_blocks(backward_queries_kernel<T, D>, shape::threads, shape::shared_bytes, a,
+                            blocks, stream, maps);
+    }
+};
+
+} // namespace attention::sm90
+
+cudaError_t attention_backward_queries_wgmma(ballast_attention_type type, uint32_t head_dim,
+                                             const attention_arguments *arguments, uint32_t blocks,
+                                             cudaStream_t stream)
+{
+    return attention::choose<attention::sm90::backward_queries_choice>(type, head_dim, *arguments,
+                                                                       blocks, stream);
+}
