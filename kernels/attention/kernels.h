@@ -39,7 +39,10 @@ cudaError_t attention_backward_queries_mma(ballast_attention_type type, uint32_t
                                            const struct attention_arguments *arguments,
                                            uint32_t blocks, cudaStream_t stream);
 
-/* The same by wgmma and tensor copies. */
+/* Both by wgmma and tensor copies. */
+cudaError_t attention_backward_keys_wgmma(ballast_attention_type type, uint32_t head_dim,
+                                          const struct attention_arguments *arguments,
+                                          uint32_t blocks, cudaStream_t stream);
 cudaError_t attention_backward_queries_wgmma(ballast_attention_type type, uint32_t head_dim,
                                              const struct attention_arguments *arguments,
                                              uint32_t blocks, cudaStream_t stream);

@@ -8,7 +8,7 @@ static const struct attention_path mma = {
 
 static const struct attention_path wgmma = {
     attention_forward_wgmma,
-    attention_backward_keys_mma,
+    attention_backward_keys_wgmma,
     attention_backward_queries_wgmma,
 };
 

@@ -20,13 +20,7 @@ struct backward_queries_choice {
     {
         using shape = backward_queries_shape<D>;
         backward_maps maps;
-        cudaError_t error = first_error({
-            map_queries(a, a.q, a.q_stride, D, QUERY_TILE_ROWS, &maps.q),
-            map_queries(a, a.out_gradient, a.out_gradient_stride, D, QUERY_TILE_ROWS,
-                        &maps.out_gradient),
-            map_keys(a, a.k, a.k_stride, D, shape::keys, &maps.k),
-            map_keys(a, a.v, a.v_stride, D, shape::keys, &maps.v),
-        });
+        cudaError_t error = make_backward_maps(a, D, QUERY_TILE_ROWS, shape::keys, &maps);
         if (error != cudaSuccess)
             return error;
         return start_blocks(backward_queries_kernel<T, D>, shape::threads, shape::shared_bytes, a,

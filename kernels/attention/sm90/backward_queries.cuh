@@ -19,11 +19,6 @@
 namespace attention::sm90
 {
 
-/* The tensors that are copied from. */
-struct backward_maps {
-    gpu::tensor_map q, out_gradient, k, v;
-};
-
 template <int D> struct backward_queries_shape {
     static constexpr int threads = 3 * gpu::warpgroup_threads, consumer_warps = 8;
     static constexpr int keys = QUERY_TILE_COLUMNS, stages = 2;

@@ -36,6 +36,11 @@ inline cudaError_t map_keys(const attention_arguments &a, const void *tensor, in
                     stride, 1, tile_keys, ret_map);
 }
 
+/* The tensors that backward copies from. */
+struct backward_maps {
+    gpu::tensor_map q, out_gradient, k, v;
+};
+
 /* The first error of a row of calls. */
 inline cudaError_t first_error(std::initializer_list<cudaError_t> errors)
 {
@@ -43,6 +48,19 @@ inline cudaError_t first_error(std::initializer_list<cudaError_t> errors)
         if (error != cudaSuccess)
             return error;
     return cudaSuccess;
+}
+
+/* Query rows in boxes for tiles of `tile_rows`, keys and values of `tile_keys`. */
+inline cudaError_t make_backward_maps(const attention_arguments &a, int D, int tile_rows,
+                                      int tile_keys, backward_maps *ret_maps)
+{
+    return first_error({
+        map_queries(a, a.q, a.q_stride, D, tile_rows, &ret_maps->q),
+        map_queries(a, a.out_gradient, a.out_gradient_stride, D, tile_rows,
+                    &ret_maps->out_gradient),
+        map_keys(a, a.k, a.k_stride, D, tile_keys, &ret_maps->k),
+        map_keys(a, a.v, a.v_stride, D, tile_keys, &ret_maps->v),
+    });
 }
 
 } // namespace attention::sm90

@@ -1,4 +1,5 @@
-/* The path of wgmma and tensor copies: what is its own, and that it is taken where it should be. */
+/* The path of wgmma and tensor copies, forward and backward: what is its own, and that it is taken
+ * where it should be. */
 #include <criterion/criterion.h>
 #include <cuda_runtime.h>
 #include <stdio.h>
@@ -153,7 +154,10 @@ Test(sm90, is_taken_where_the_device_has_it)
     layout.path = BALLAST_ATTENTION_PATH_AUTO;
     cr_assert_eq(attention_path_choose(&layout, &by_itself, &error), BALLAST_ATTENTION_OK);
     cr_assert_eq(by_itself->forward, by_wgmma->forward);
+    cr_assert_eq(by_itself->backward_keys, by_wgmma->backward_keys);
     cr_assert_neq(by_mma->forward, by_wgmma->forward);
+    cr_assert_neq(by_mma->backward_keys, by_wgmma->backward_keys);
+    cr_assert_neq(by_mma->backward_queries, by_wgmma->backward_queries);
 
     cr_assert_eq(status_on(8, 0, BALLAST_ATTENTION_PATH_WGMMA), BALLAST_ATTENTION_UNSUPPORTED);
     cr_assert_eq(status_on(10, 0, BALLAST_ATTENTION_PATH_WGMMA), BALLAST_ATTENTION_UNSUPPORTED);
