@@ -105,6 +105,7 @@ ballast_attention_layout job_layout(const struct job *job)
     layout.heads = job->heads;
     layout.kv_heads = job->kv_heads;
     layout.head_dim = job->head_dim;
+    layout.path = job->path;
     return layout;
 }
 

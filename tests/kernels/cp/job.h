@@ -20,6 +20,7 @@ struct job {
     uint32_t lengths[JOB_MOST_PIECES]; /* of the pieces; ends with 0 */
     ballast_attention_type type;
     uint32_t heads, kv_heads, head_dim;
+    ballast_attention_path path;
     ballast_attention_cp_variant variant;
     uint32_t kv_head_groups;
     uint32_t timeout_ms;

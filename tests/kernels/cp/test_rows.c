@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/half/half.h"
 #include "kernels/cp/rows.h"
 #include "kernels/emulation/fault.h"
+#include "kernels/half/half.h"
 
 /* More than a grid of threads has, so that threads go on in strides. */
 #define MANY (1024 * 256 * 4 + 64)

@@ -76,11 +76,13 @@ bool clique::post_collective(int rank, uint64_t number, operation *mine)
     return true;
 }
 
-/* Between ranks; the emulation is told, which cannot see it. */
+/* Between ranks. The emulation, which cannot see it, is told; it may say that this is not memory.
+ */
 static void copy(void *to, const void *from, size_t bytes)
 {
-    std::memmove(to, from, bytes);
-    emulation_written(to, bytes);
+    const bool readable = emulation_read(from, bytes);
+    if (emulation_written(to, bytes) && readable)
+        std::memmove(to, from, bytes);
 }
 
 void clique::gather(std::vector<operation *> &all)
@@ -98,13 +100,15 @@ void clique::reduce_scatter(std::vector<operation *> &all)
     const size_t count = all[0]->count, size = all.size();
     const size_t bytes = count * element_bytes(all[0]->type);
     std::vector<std::vector<float>> sums(size, std::vector<float>(count));
+    for (const operation *each : all)
+        if (!emulation_read(each->send, size * bytes))
+            return;
     for (size_t rank = 0; rank < size; rank++)
         for (size_t i = 1; i <= size; i++)
             element_add(all[0]->type, all[(rank + i) % size]->send, rank * count, sums[rank]);
-    for (size_t rank = 0; rank < size; rank++) {
-        element_store(all[0]->type, sums[rank], all[rank]->receive);
-        emulation_written(all[rank]->receive, bytes);
-    }
+    for (size_t rank = 0; rank < size; rank++)
+        if (emulation_written(all[rank]->receive, bytes))
+            element_store(all[0]->type, sums[rank], all[rank]->receive);
     count_collective(uint64_t(ranks) * uint64_t(ranks - 1) * bytes);
 }
 
