@@ -13,8 +13,8 @@ static ballast_attention_layout layout_of(uint32_t group, uint32_t head_dim,
                                           ballast_attention_type type)
 {
     ballast_attention_layout layout = BALLAST_ATTENTION_LAYOUT_INIT;
-    layout.heads = 2 * group;
-    layout.kv_heads = 2;
+    layout.kv_heads = group < 8 ? 2 : 1;
+    layout.heads = group * layout.kv_heads;
     layout.head_dim = head_dim;
     layout.type = type;
     layout.path = BALLAST_ATTENTION_PATH_WGMMA;
@@ -66,7 +66,7 @@ static void check(const ballast_attention_layout *layout, const uint32_t *length
 }
 
 /* Around the sizes of tiles, 128 keys and 128 packed rows, 64 of them a warpgroup. */
-static const uint32_t lengths[] = { 1, 63, 64, 65, 127, 129, 300, 2 };
+static const uint32_t lengths[] = { 1, 63, 64, 65, 127, 129, 193, 2 };
 enum { PIECES = sizeof lengths / sizeof *lengths };
 
 Test(sm90, groups_that_divide_a_tile_and_that_do_not)
