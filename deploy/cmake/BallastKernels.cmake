@@ -112,24 +112,32 @@ CUDA_SOURCES;CUDA_DEPENDS" ${ARGN})
     DEPENDS ${depends} ${ARG_CUDA_DEPENDS} Ballast::CUDART)
 endfunction()
 
-# ballast_kernel_test(NAME SOURCES x.cpp DEPENDS y [CRITERION] [TIMEOUT s]): a test of kernels in
-# ctest; without CRITERION a program of its own, which exits 0, 1, or 77 for skipped.
+# ballast_kernel_test(NAME SOURCES x.cpp DEPENDS y [CRITERION] [LONG] [TIMEOUT s]): a test of kernels
+# in ctest; without CRITERION a program of its own, which exits 0, 1, or 77 for skipped. LONG ones
+# have the label kernels_long too: CI leaves them out under the sanitizers, which take up to twenty
+# times as long.
 function(ballast_kernel_test name)
-  cmake_parse_arguments(ARG "CRITERION" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "CRITERION;LONG" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
+    set(ARG_TIMEOUT 300)
+  endif()
+  if(BALLAST_SANITIZE)
+    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 3")
+  endif()
+  set(labels kernels)
+  if(ARG_LONG)
+    list(APPEND labels kernels_long)
   endif()
   ballast_cu_as_cxx(${ARG_SOURCES})
   if(ARG_CRITERION)
-    ballast_test(${name} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} LABELS kernels
-                 TIMEOUT ${ARG_TIMEOUT})
+    ballast_test(${name} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} TIMEOUT ${ARG_TIMEOUT})
   else()
     add_executable(${name} ${ARG_SOURCES})
     target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} ballast_flags)
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES LABELS kernels TIMEOUT ${ARG_TIMEOUT}
-                         SKIP_RETURN_CODE 77)
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77)
   endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}")
   set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
   ballast_emulation_settings(${name})
 endfunction()
