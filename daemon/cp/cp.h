@@ -40,7 +40,7 @@ struct cp_rank {
     uint32_t first, count; /* its chunks, by piece, then start: chunks[first .. first + count) */
     uint32_t tokens;       /* without padding */
     uint32_t zero;         /* always 0, so that the struct can be hashed as it lies */
-    uint64_t attention;    /* predicted, in query-key pairs of whole tiles (kernels/tiles/tile_pairs.h) */
+    uint64_t attention;    /* predicted, in query-key pairs of whole tiles (tile_pairs.h) */
 };
 
 /* The CP shard plan of one micro-batch. Zero-initialise once, reuse, cp_shards_fini at the end. */
