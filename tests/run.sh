@@ -16,7 +16,8 @@ usage: tests/run.sh [OPTION...]
   --quick         what takes seconds only, in debug: leaves out integration, fault, install, bench
   --help          this text
 
-CC chooses the compiler of a new build folder, and the C++ compiler beside it. ccache is used where it is installed.
+CC chooses the compiler of a new build folder, and the C++ compiler beside it. ccache is used where
+it is installed.
 TEXT
 }
 
@@ -89,8 +90,8 @@ test_preset() {
     fi
 }
 
-# Benchmarks mean something only in release, and one at a time. Kernels are tested there too, as they
-# are shipped; what nvcc makes of them is the same in debug.
+# Benchmarks mean something only in release, and one at a time. Kernels are tested there too, as
+# they are shipped; what nvcc makes of them is the same in debug.
 test_release() {
     local defines=("${defines[@]}" -DBALLAST_CUDA=OFF)
     if build release build/release; then

@@ -112,10 +112,10 @@ CUDA_SOURCES;CUDA_DEPENDS" ${ARGN})
     DEPENDS ${depends} ${ARG_CUDA_DEPENDS} Ballast::CUDART)
 endfunction()
 
-# ballast_kernel_test(NAME SOURCES x.cpp DEPENDS y [CRITERION] [LONG] [TIMEOUT s]): a test of kernels
-# in ctest; without CRITERION a program of its own, which exits 0, 1, or 77 for skipped. LONG ones
-# have the label kernels_long too: CI leaves them out under the sanitizers, which take up to twenty
-# times as long.
+# ballast_kernel_test(NAME SOURCES x.cpp DEPENDS y [CRITERION] [LONG] [TIMEOUT s]): a test of
+# kernels in ctest; without CRITERION a program of its own, which exits 0, 1, or 77 for skipped.
+# LONG ones have the label kernels_long too: CI leaves them out under the sanitizers, which take up
+# to twenty times as long.
 function(ballast_kernel_test name)
   cmake_parse_arguments(ARG "CRITERION;LONG" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
   if(NOT ARG_TIMEOUT)

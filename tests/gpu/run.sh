@@ -25,8 +25,8 @@ heading() {
     printf '\n== %s (at %d s)\n' "$1" "$SECONDS"
 }
 
-# stage NAME COMMAND...: 0 passes, 77 is skipped, all else fails; nothing outlasts the limit. The end
-# of what it says is shown, all of it is in BUILD/stage.log until the next.
+# stage NAME COMMAND...: 0 passes, 77 is skipped, all else fails; nothing outlasts the limit. The
+# end of what it says is shown, all of it is in BUILD/stage.log until the next.
 stage() {
     local name=$1 began=$SECONDS status
     shift

@@ -39,7 +39,8 @@ class Kernels(unittest.TestCase):
         self.assertIn("ballast_attention_two is declared", found[0])
 
     def test_exported_but_not_declared_is_found(self):
-        self.assertIn("inside is exported", self.exports(MAP.replace("local", " inside;\nlocal"))[0])
+        found = self.exports(MAP.replace("local", " inside;\nlocal"))
+        self.assertIn("inside is exported", found[0])
 
     def test_an_option_without_help_or_item_is_found(self):
         self.assertIn("not in its help",
