@@ -23,7 +23,7 @@ struct job {
     ballast_attention_path path;
     ballast_attention_cp_variant variant;
     uint32_t kv_head_groups;
-    uint32_t timeout_ms;
+    uint32_t timeout_ms[JOB_MOST_RANKS];  /* 0: the default */
     ballast_attention_type gradient_type; /* of k and v: the type (0 is BF16), or F32 */
     bool cut_off; /* streams may run empty over what nobody wrote, so it is zero from the start */
 

@@ -16,7 +16,7 @@ static ballast_attention_status open_group(const struct job *job, int rank,
     options.ranks = job->ranks;
     options.rank = (uint32_t)rank;
     options.id = job->id;
-    options.timeout_ms = job->timeout_ms;
+    options.timeout_ms = job->timeout_ms[rank];
     return ballast_attention_cp_open(&options, ret_cp, error);
 }
 

@@ -13,7 +13,7 @@ static void cr_assert_small_right(ballast_attention_cp_variant variant, enum cp_
         .path = BALLAST_ATTENTION_PATH_MMA,
         .variant = variant,
         .kv_head_groups = variant == BALLAST_ATTENTION_CP_ALL_GATHER ? 2 : 0,
-        .timeout_ms = 600000,
+        .timeout_ms = { 600000, 600000 },
     };
     cr_assert_right(&job, 1);
 }
