@@ -32,10 +32,10 @@ GPU_DEVICE void mbarrier_init(mbarrier *b, int count, [[maybe_unused]] where at 
 }
 
 /* Copies see the barriers that this thread made, fence.mbarrier_init. */
-GPU_DEVICE void fence_mbarrier_init([[maybe_unused]] where at = where())
+GPU_DEVICE void fence_mbarrier_init()
 {
 #ifdef BALLAST_EMULATED
-    emulation::fence_proxy_async(at);
+    emulation::fence_mbarrier_init();
 #else
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 #endif
@@ -45,10 +45,10 @@ GPU_DEVICE void fence_mbarrier_init([[maybe_unused]] where at = where())
  * Tensor copies and wgmma see the plain accesses to shared memory that this thread is ordered
  * after, fence.proxy.async.
  */
-GPU_DEVICE void fence_proxy_async([[maybe_unused]] where at = where())
+GPU_DEVICE void fence_proxy_async()
 {
 #ifdef BALLAST_EMULATED
-    emulation::fence_proxy_async(at);
+    emulation::fence_proxy_async();
 #else
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif

@@ -40,7 +40,7 @@ int find_mbarrier(const void *pointer, bool by_copy, const where &at)
         if (!ordered(m.made_by, w.knows))
             report(EMULATION_RACE, at, "uses an mbarrier that warp %d initialised, unsynchronised",
                    stamp_agent(m.made_by));
-        if (by_copy && !ordered(m.made_by, w.fenced))
+        if (by_copy && (m.announced == 0 || !ordered(m.announced, w.knows)))
             report(EMULATION_PROXY, at, "a copy uses an mbarrier without fence_mbarrier_init");
         return static_cast<int>(index);
     }
@@ -100,11 +100,27 @@ void mbarrier_wait(void *pointer, int parity, const where &at)
     b.acquire(b.this_warp(), m.knows, m.fenced);
 }
 
-void fence_proxy_async(const where &)
+/* Those that the running thread's warp made. */
+static void announce_mbarriers(block &b)
 {
-    warp &w = running.block->this_warp();
+    accessor who = b.as_lane();
+    for (phase_barrier &m : b.mbarriers)
+        if (m.announced == 0 && stamp_agent(m.made_by) == who.warp)
+            m.announced = make_stamp(who.warp, who.knows->of[who.warp]);
+}
+
+void fence_mbarrier_init()
+{
+    announce_mbarriers(*running.block);
+}
+
+void fence_proxy_async()
+{
+    block &b = *running.block;
+    warp &w = b.this_warp();
+    announce_mbarriers(b);
     w.fenced.join(w.knows);
-    running.block->tick(w); /* what it writes from now on is not fenced */
+    b.tick(w); /* what it writes from now on is not fenced */
 }
 
 } // namespace emulation

@@ -10,7 +10,8 @@ namespace emulation
 void mbarrier_init(void *b, int count, const where &at);
 void mbarrier_arrive(void *b, int bytes, const where &at);
 void mbarrier_wait(void *b, int parity, const where &at);
-void fence_proxy_async(const where &at);
+void fence_mbarrier_init();
+void fence_proxy_async();
 
 } // namespace emulation
 

@@ -15,8 +15,9 @@ struct phase_barrier {
     int pending;     /* of them still to come */
     long bytes = 0;  /* expected and not come yet; below 0 if copies are ahead */
     uint32_t phase = 0;
-    stamp made_by;                                /* who initialised it, when */
-    clock_vector knows, fenced;                   /* of the phases that ended */
+    stamp announced = 0;        /* when who made it fenced: for copies that are ordered after */
+    stamp made_by;              /* who initialised it, when */
+    clock_vector knows, fenced; /* of the phases that ended */
     clock_vector gathered_knows, gathered_fenced; /* of the phase that is on */
     std::vector<int> waiting;                     /* threads */
     where at;                                     /* of the last arrival */

@@ -205,12 +205,11 @@ void warpgroup_commit(const where &at)
     together(operation::wgmma_commit, at, [](block &, warp &w) { w.products.group++; });
 }
 
-static void deliver(const pending_result &r)
+static void deliver(pending_result &r)
 {
-    auto *value = const_cast<float(*)[greatest_columns]>(r.value);
     for (int lane = 0; lane < warp_threads; lane++)
         for (int i = 0; i < r.columns / 2; i++)
-            r.registers[static_cast<size_t>(lane)][i] = place(value, lane, i);
+            r.registers[static_cast<size_t>(lane)][i] = place(r.value, lane, i);
 }
 
 /* Of each, those of groups before `end` are over. */
