@@ -37,7 +37,7 @@ static void *device(size_t bytes)
 {
     void *memory = NULL;
     if (cudaMalloc(&memory, bytes) != cudaSuccess || cudaMemset(memory, 0xff, bytes) != cudaSuccess)
-        exit(check(false, "allocating", "CUDA refused"));
+        exit(!check(false, "allocating", "CUDA refused"));
     return memory;
 }
 
