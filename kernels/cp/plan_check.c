@@ -105,8 +105,10 @@ ballast_attention_status plan_check(const ballast_attention_cp_plan *plan,
         status = check_order("cu_seqlens", plan->cu_seqlens, plan->piece_count, error);
     if (status == BALLAST_ATTENTION_OK)
         status = check_order("rank_chunks", plan->rank_chunks, plan->ranks, error);
-    if (status == BALLAST_ATTENTION_OK && !plan->chunks && plan->rank_chunks[plan->ranks])
-        status = attention_error(error, INVALID, "chunks: found NULL");
+    if (status != BALLAST_ATTENTION_OK)
+        return status;
+    if (!plan->chunks && plan->rank_chunks[plan->ranks])
+        return attention_error(error, INVALID, "chunks: found NULL");
     uint64_t tokens = 0;
     for (uint32_t rank = 0; status == BALLAST_ATTENTION_OK && rank < plan->ranks; rank++)
         status = check_rank(plan, rank, &tokens, error);
