@@ -235,7 +235,7 @@ Test(nccl_stand_in, nothing_is_on_the_stream_before_progress_was_polled)
     nccl_stand_in_set_fault(0, &(struct nccl_stand_in_fault){ .polls = 2 });
     struct ranks ranks = make_ranks(1);
     struct rank *rank = &ranks.rank[0];
-    for (int time = 0; time < 2; time++) {
+    for (uint64_t time = 0; time < 2; time++) {
         cr_assert_eq(
             ncclAllGather(rank->send, rank->receive, COUNT, ncclFloat32, rank->comm, rank->stream),
             ncclInProgress);
