@@ -151,7 +151,7 @@ static ballast_attention_status fill(const ballast_attention_plan *plan,
                                      ballast_attention_error *error)
 {
     struct tile_chunk *chunks = NULL, *key_chunks = NULL;
-    uint32_t tokens, key_tokens;
+    uint32_t tokens = 0, key_tokens = 0;
     ballast_attention_status status =
         copy_chunks(plan, plan->chunks, plan->chunk_count, "chunks", &chunks, &tokens, error);
     if (status == BALLAST_ATTENTION_OK)

@@ -50,6 +50,7 @@ static ballast_attention_status check_chunk(const ballast_attention_cp_plan *pla
                                             ballast_attention_error *error)
 {
     const ballast_attention_chunk *chunk = &plan->chunks[index];
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): plan_check has looked */
     if (chunk->piece >= plan->piece_count)
         return attention_error(error, INVALID, "chunk %u: piece: found %u, expected less than %u",
                                index, chunk->piece, plan->piece_count);

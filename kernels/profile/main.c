@@ -144,8 +144,8 @@ static int survey_all(struct profile_survey *survey, const struct profile_length
 static int write_table(const struct profile_options *options, struct profile_device *device,
                        const struct profile_lengths *lengths, ballast_attention_error *error)
 {
-    FILE *out;
-    struct profile_survey *survey;
+    FILE *out = NULL;
+    struct profile_survey *survey = NULL;
     int status = open_out(options->table, &out, error);
     if (status)
         return status;

@@ -45,7 +45,7 @@ uint64_t tiles_pairs(const struct tile_shape *shape, const struct tile_chunk *ch
 {
     struct tile_walk walk = tile_walk_begin(chunks, count, shape->tokens);
     uint64_t pairs = 0;
-    uint32_t rows, last;
+    uint32_t rows, last = 0;
     while (tile_next(&walk, &rows, &last))
         pairs += tile_cost(shape, last + 1);
     return pairs;

@@ -108,6 +108,7 @@ command -v nvcc >/dev/null || [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ] ||
 }
 
 mkdir -p "$build"
+rm -f "$build/speed.txt"
 export root build
 export -f compile resources sanitize profile # each stage is a shell of its own, under timeout
 programs=$build/tests/gpu

@@ -11,7 +11,7 @@ build=${1:?usage: tests/lint/tidy.sh BUILD}
 }
 
 sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' "$build/compile_commands.json" | sort -u |
-    grep -E "^$root/(client|daemon|kernels|proto)/.*[.]c$" |
+    grep -E "^$root/(client|daemon|kernels/(attention|cp|example|profile|tiles)|proto)/.*[.]c$" |
     xargs -P "$(nproc)" -n 4 clang-tidy-14 -quiet -p "$build" 2>"$build/tidy.log" || {
     grep -v ' warnings\{0,1\} generated' "$build/tidy.log" # of system headers, not shown
     exit 1
