@@ -18,7 +18,7 @@ static ballast_attention_status check_tensors(const ballast_attention_problem *p
         { "k_gradient", call->k_gradient, call->k_gradient_stride, of_keys, true },
         { "v_gradient", call->v_gradient, call->v_gradient_stride, of_keys, true },
     };
-    int64_t lse_stride;
+    int64_t lse_stride = 0;
     int64_t *strides[] = {
         &arguments->q_stride,
         &arguments->k_stride,

@@ -19,7 +19,7 @@ static ballast_attention_status check(const ballast_attention_problem *problem,
         { "out", call->out, call->out_stride, call->out_type, false },
         { "lse", call->lse, 0, BALLAST_ATTENTION_F32, false },
     };
-    int64_t lse_stride;
+    int64_t lse_stride = 0;
     int64_t *strides[] = { &arguments->q_stride, &arguments->k_stride, &arguments->v_stride,
                            &arguments->result_stride, &lse_stride };
     ballast_attention_status status = BALLAST_ATTENTION_OK;

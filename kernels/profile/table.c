@@ -10,7 +10,7 @@
 static void write_text(FILE *out, const char *key, const char *text)
 {
     fprintf(out, "# %s: ", key);
-    for (size_t i = 0; text[i] && i < PROFILE_MAX_TEXT; i++)
+    for (size_t i = 0; i < PROFILE_MAX_TEXT && text[i]; i++)
         fputc(isprint((unsigned char)text[i]) ? text[i] : '?', out);
     fputc('\n', out);
 }
