@@ -116,8 +116,9 @@ endfunction()
 # kernels in ctest; without CRITERION a program of its own, which exits 0, 1, or 77 for skipped.
 # LONG ones have the label kernels_long too: CI leaves them out under the sanitizers, which take up
 # to twenty times as long.
+# LONG_WITH_TSAN: only with ThreadSanitizer, which finds no threads in a kernel's fibers anyway.
 function(ballast_kernel_test name)
-  cmake_parse_arguments(ARG "CRITERION;LONG" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "CRITERION;LONG;LONG_WITH_TSAN" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
@@ -125,7 +126,7 @@ function(ballast_kernel_test name)
     math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 3")
   endif()
   set(labels kernels)
-  if(ARG_LONG)
+  if(ARG_LONG OR (ARG_LONG_WITH_TSAN AND BALLAST_SANITIZE MATCHES "thread"))
     list(APPEND labels kernels_long)
   endif()
   ballast_cu_as_cxx(${ARG_SOURCES})
