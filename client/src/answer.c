@@ -376,6 +376,24 @@ static void dispatch(ballast_client *client, struct wire_message *header, struct
     }
 }
 
+static void ask_again_if_sent(ballast_client *client, struct request *request, void *context)
+{
+    (void)client;
+    const int64_t *now_ns = context;
+    if (request->state == REQUEST_SENT)
+        request_again(request, *now_ns + (int64_t)FIRST_BACKOFF_MS * CLOCK_NS_PER_MS);
+}
+
+/* There was no memory to read the answer, whatever it was: it is lost, and asked for again. */
+static void take_unread(ballast_client *client, int64_t now_ns)
+{
+    set_trouble(client, BALLAST_NO_MEMORY, "out of memory for an answer");
+    if (client->session.state == SESSION_READY)
+        session_each_request(client, ask_again_if_sent, &now_ns);
+    else
+        session_fail_over(client);
+}
+
 void answer_take(ballast_client *client, struct frames *frames, int64_t now_ns)
 {
     client->session.heard_ns = now_ns;
@@ -388,6 +406,8 @@ void answer_take(ballast_client *client, struct frames *frames, int64_t now_ns)
         dispatch(client, &header, frames, now_ns);
     else if (status == WIRE_BAD_VERSION)
         session_drop(client, BALLAST_BAD_VERSION, "it speaks another version of the protocol");
+    else if (status == WIRE_BUSY)
+        take_unread(client, now_ns);
     else
         take_garbage(client, why);
     wire_message_free(&header);

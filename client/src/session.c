@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -331,7 +332,10 @@ ballast_status session_open(ballast_client *client)
     if (!client->session.dropped)
         return BALLAST_NO_MEMORY;
     client->session.left = client->options.endpoint_count;
-    return connect_endpoint(client) == 0 ? BALLAST_OK : BALLAST_SYSTEM;
+    int error = connect_endpoint(client);
+    if (error == ENOMEM)
+        return BALLAST_NO_MEMORY;
+    return error ? BALLAST_SYSTEM : BALLAST_OK;
 }
 
 static void forget(ballast_client *client, struct request *request, void *context)

@@ -1,5 +1,6 @@
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,11 @@ int error_prefix(struct error *err, const char *format, ...)
     vsnprintf(prefix, sizeof prefix, format, args);
     va_end(args);
     return error_set(err, err->code, "%s: %s", prefix, old);
+}
+
+int error_of_input(int cause)
+{
+    return cause == ENOMEM || cause == EMFILE || cause == ENFILE ? EX_OSERR : EX_NOINPUT;
 }
 
 int error_memory(struct error *err, const char *what)

@@ -26,6 +26,10 @@ __attribute__((format(printf, 2, 3))) int error_prefix(struct error *err, const 
 /* Out of memory while doing `what`; returns EX_OSERR. */
 int error_memory(struct error *err, const char *what);
 
+/* Of an input that cannot be opened, by errno: EX_OSERR when memory or descriptors have run out,
+ * else EX_NOINPUT. */
+int error_of_input(int cause);
+
 /* An analyser that reads one file at a time must still know that the code comes back. */
 #ifdef __clang_analyzer__
 #define error_set(err, code, ...) (error_set(err, code, __VA_ARGS__), (code))

@@ -69,10 +69,11 @@ int document_replace(struct document *document, const char *path, const char *te
 void document_remove(struct document *document, const char *path);
 
 /*
- * Writes the document as block YAML. `quoted` puts every scalar into double quotes, the style that
- * holds whatever there may be. EX_OSERR.
+ * The document as block YAML, as text_close gives it. `quoted` puts every scalar into double
+ * quotes, the style that holds whatever there may be. EX_OSERR.
  */
-int document_write(const struct document *document, bool quoted, FILE *file, struct error *err);
+int document_text(const struct document *document, bool quoted, char **ret_text, size_t *ret_bytes,
+                  struct error *err);
 
 /* Text of at most `bytes` - 1 bytes that shows a string in an error: quoted, cut, one line. */
 const char *document_quote(const char *string, char *text, size_t bytes);

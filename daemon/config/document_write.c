@@ -1,5 +1,6 @@
 #include <stdint.h>
 
+#include "base/text.h"
 #include "config/document.h"
 
 /* One emitter and the style of its scalars. */
@@ -69,18 +70,33 @@ static bool write_stream(struct writer *writer)
            yaml_stream_end_event_initialize(&event) && yaml_emitter_emit(&writer->emitter, &event);
 }
 
-int document_write(const struct document *document, bool quoted, FILE *file, struct error *err)
+/* False without memory. */
+static bool write_document(const struct document *document, bool quoted, FILE *file)
 {
     struct writer writer = {
         .document = document,
         .style = quoted ? YAML_DOUBLE_QUOTED_SCALAR_STYLE : YAML_ANY_SCALAR_STYLE,
     };
     if (!yaml_emitter_initialize(&writer.emitter))
-        return error_memory(err, "writing YAML");
+        return false;
     yaml_emitter_set_output_file(&writer.emitter, file);
     yaml_emitter_set_width(&writer.emitter, -1);
     yaml_emitter_set_unicode(&writer.emitter, 1);
     bool written = write_stream(&writer);
     yaml_emitter_delete(&writer.emitter);
-    return written ? 0 : error_memory(err, "writing YAML");
+    return written;
+}
+
+int document_text(const struct document *document, bool quoted, char **ret_text, size_t *ret_bytes,
+                  struct error *err)
+{
+    static const char what[] = "writing YAML";
+    struct text text;
+    int status = text_open(&text, what, err);
+    if (status)
+        return status;
+    if (write_document(document, quoted, text.file))
+        return text_close(&text, what, ret_text, ret_bytes, err);
+    text_drop(&text);
+    return error_memory(err, what);
 }

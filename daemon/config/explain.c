@@ -127,6 +127,8 @@ static int explain(const struct document *document, cyaml_err_t code, const stru
 {
     switch (code) {
     case CYAML_ERR_OOM:
+    case CYAML_ERR_LIBYAML_PARSER_INIT:
+    case CYAML_ERR_LIBYAML_PARSER: /* of a text that libyaml wrote itself */
         return error_memory(err, "reading the configuration");
     case CYAML_ERR_INVALID_KEY:
         return explain_unknown(document, refusal, err);
@@ -140,29 +142,12 @@ static int explain(const struct document *document, cyaml_err_t code, const stru
     }
 }
 
-/* libcyaml reads text; double quotes hold whatever the document may hold. */
-static int write_text(const struct document *document, char **ret_text, size_t *ret_bytes,
-                      struct error *err)
-{
-    char *text = NULL;
-    FILE *file = open_memstream(&text, ret_bytes);
-    if (!file)
-        return error_memory(err, "reading the configuration");
-    int status = document_write(document, true, file, err);
-    if (fclose(file) && !status)
-        status = error_memory(err, "reading the configuration");
-    if (status)
-        free(text);
-    else
-        *ret_text = text;
-    return status;
-}
-
 int document_convert(const struct document *document, struct config **ret_config, struct error *err)
 {
     char *text = NULL;
     size_t bytes = 0;
-    int status = write_text(document, &text, &bytes, err);
+    /* libcyaml reads text; double quotes hold whatever the document may hold. */
+    int status = document_text(document, true, &text, &bytes, err);
     if (status)
         return status;
     struct refusal refusal = { 0 };

@@ -1,23 +1,31 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/again.h"
 #include "config/config.h"
 #include "config/yaml_read.h"
 
 static int cannot_read(const char *path, struct error *err)
 {
-    return error_set(err, EX_NOINPUT, "%s: cannot read the configuration: %s", path,
+    return error_set(err, error_of_input(errno), "%s: cannot read the configuration: %s", path,
                      strerror(errno));
 }
 
 /* One byte more than is allowed, so that config_parse sees a file that is too long as such. */
 static int read_file(const char *path, char **ret_text, size_t *ret_bytes, struct error *err)
 {
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return cannot_read(path, err);
+    int fd = open_again(path, O_RDONLY | O_CLOEXEC, 0);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    if (!file) {
+        int status = cannot_read(path, err);
+        if (fd >= 0)
+            close(fd);
+        return status;
+    }
     char *text = malloc(YAML_READ_MAX_BYTES + 1);
     if (!text) {
         fclose(file);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "config/config.h"
 
 /* Names of values never change their spelling here: old job digests would. */
@@ -106,16 +107,11 @@ static void write_plan(FILE *file, const struct config *config)
 
 int config_plan_text(const struct config *config, char **ret_text, struct error *err)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *file = open_memstream(&text, &bytes);
-    if (!file)
-        return error_memory(err, "writing the configuration down");
-    write_plan(file, config);
-    if (fclose(file)) {
-        free(text);
-        return error_memory(err, "writing the configuration down");
-    }
-    *ret_text = text;
-    return 0;
+    static const char what[] = "writing the configuration down";
+    struct text text;
+    int status = text_open(&text, what, err);
+    if (status)
+        return status;
+    write_plan(text.file, config);
+    return text_close(&text, what, ret_text, NULL, err);
 }

@@ -58,19 +58,7 @@ static int write_document(struct document *document, const struct config *config
     int status = shorten_numbers(document, config, err);
     if (status)
         return status;
-    char *text = NULL;
-    size_t bytes;
-    FILE *file = open_memstream(&text, &bytes);
-    if (!file)
-        return error_memory(err, "printing the configuration");
-    status = document_write(document, false, file, err);
-    if (fclose(file) && !status)
-        status = error_memory(err, "printing the configuration");
-    if (status)
-        free(text);
-    else
-        *ret_text = text;
-    return status;
+    return document_text(document, false, ret_text, NULL, err);
 }
 
 int config_print(const struct config *config, char **ret_text, struct error *err)

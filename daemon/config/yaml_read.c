@@ -37,9 +37,10 @@ static size_t line_of_offset(const char *text, size_t bytes, size_t offset)
 static int parser_fault(const yaml_parser_t *parser, const char *text, size_t bytes,
                         struct yaml_fault *fault)
 {
-    if (parser->error == YAML_MEMORY_ERROR)
+    /* libyaml does not always say so, but whatever else is wrong has a name. */
+    if (parser->error == YAML_MEMORY_ERROR || !parser->problem)
         return refuse(fault, EX_OSERR, 0, "out of memory while reading YAML");
-    const char *problem = parser->problem ? parser->problem : "unknown problem";
+    const char *problem = parser->problem;
     if (parser->error == YAML_READER_ERROR)
         return refuse(fault, EX_CONFIG, line_of_offset(text, bytes, parser->problem_offset),
                       "not text: %s at byte %zu, expected YAML in UTF-8", problem,

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/again.h"
+
 static const char *kind_of(mode_t mode)
 {
     switch (mode & S_IFMT) {
@@ -31,18 +33,13 @@ static int refuse_open(const char *path, int cause, struct error *err)
                          "%s: cannot be opened: %s; every token shard holds one descriptor: raise "
                          "the limit (ulimit -n, LimitNOFILE=) or merge shards",
                          path, strerror(cause));
-    if (cause == ENOMEM)
-        return error_set(err, EX_OSERR, "%s: cannot be opened: %s", path, strerror(cause));
-    return error_set(err, EX_NOINPUT, "%s: cannot be opened: %s", path, strerror(cause));
+    return error_set(err, error_of_input(cause), "%s: cannot be opened: %s", path, strerror(cause));
 }
 
 int shard_file_open(const char *path, struct shard_file *ret_file, struct error *err)
 {
-    int fd;
     /* O_NONBLOCK: a FIFO without a writer must be refused, not waited for. */
-    do
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    while (fd < 0 && errno == EINTR);
+    int fd = open_again(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return refuse_open(path, errno, err);
     struct stat facts;

@@ -90,7 +90,7 @@ static int refuse_glob(const char *pattern, int result, int cause, struct error 
 {
     if (result == GLOB_NOSPACE)
         return error_memory(err, "listing shards");
-    return error_set(err, EX_NOINPUT, "'%s': a directory cannot be read: %s", pattern,
+    return error_set(err, error_of_input(cause), "'%s': a directory cannot be read: %s", pattern,
                      strerror(cause));
 }
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/again.h"
 #include "cost/table_rows.h"
 
 static int compare(uint32_t a, uint32_t b)
@@ -221,7 +222,7 @@ int cost_table_load(const char *path, uint32_t tp, uint32_t cp, struct cost_tabl
                     struct error *err)
 {
     /* Non-blocking, so that a pipe in place of a file does not hang the program. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = open_again(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return cannot_read(path, err);
     int status = load_opened(fd, path, tp, cp, ret_table, err);

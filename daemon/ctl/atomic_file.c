@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/again.h"
+
 static int write_all(int fd, const char *path, const char *bytes, size_t count, struct error *err)
 {
     while (count) {
@@ -32,7 +34,7 @@ static int close_checked(int fd, const char *path, int code, struct error *err)
 
 static int write_in_place(const char *path, const void *bytes, size_t count, struct error *err)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int fd = open_again(path, O_WRONLY | O_CLOEXEC, 0);
     if (fd < 0)
         return error_set(err, EX_CANTCREAT, "%s: cannot open: %s", path, strerror(errno));
     return close_checked(fd, path, write_all(fd, path, bytes, count, err), err);
@@ -50,7 +52,7 @@ static int write_temporary(int fd, const char *path, const void *bytes, size_t c
                            struct error *err)
 {
     int code = write_all(fd, path, bytes, count, err);
-    if (!code && (fchmod(fd, mode) || fsync(fd)))
+    if (!code && (fchmod(fd, mode) || fsync_again(fd)))
         code = error_set(err, EX_IOERR, "%s: cannot write: %s", path, strerror(errno));
     return close_checked(fd, path, code, err);
 }
@@ -78,7 +80,10 @@ static int write_beside(const char *path, const void *bytes, size_t count, mode_
     char *temporary = NULL;
     if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
         return error_memory(err, "naming a temporary file");
-    int fd = mkostemp(temporary, O_CLOEXEC);
+    int fd;
+    do
+        fd = mkostemp(temporary, O_CLOEXEC);
+    while (fd < 0 && errno == EINTR); /* the name is then as it was */
     if (fd < 0) {
         int code = error_set(err, EX_CANTCREAT, "%s: cannot create a file there: %s", path,
                              strerror(errno));

@@ -17,6 +17,8 @@ struct import {
     struct import_facts facts;
     int32_t *lengths; /* of each document, in tokens */
     size_t length_capacity;
+    char *last; /* path of the file before */
+    size_t last_capacity;
     import_progress *progress;
     void *context;
 };
@@ -42,21 +44,46 @@ static int add_file(struct import *import, const char *path, struct error *err)
     return 0;
 }
 
+/* As the walk takes paths: by the names in a directory, a name before those that it begins. */
+static int compare_paths(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    int left = *a == '/' ? 0 : (unsigned char)*a, right = *b == '/' ? 0 : (unsigned char)*b;
+    return left - right;
+}
+
+/* fts does not sort a directory for which it finds no memory, and does not say so. */
+static int check_order(struct import *import, const char *path, struct error *err)
+{
+    size_t bytes = strlen(path) + 1;
+    bool sorted = !import->last || compare_paths(import->last, path) < 0;
+    if (!sorted || !grow(import->last, &import->last_capacity, bytes))
+        return error_memory(err, "sorting a directory");
+    memcpy(import->last, path, bytes);
+    return 0;
+}
+
 static int visit(struct import *import, const FTSENT *entry, struct error *err)
 {
+    int code;
     switch (entry->fts_info) {
     case FTS_D:
     case FTS_DP:
         return 0;
     case FTS_F:
-        if (!import_output_owns(&import->output, entry->fts_statp))
-            return add_file(import, entry->fts_path, err);
-        return 0;
+        if (import_output_owns(&import->output, entry->fts_statp))
+            return 0;
+        if ((code = check_order(import, entry->fts_path, err)))
+            return code;
+        return add_file(import, entry->fts_path, err);
     case FTS_DNR:
     case FTS_ERR:
     case FTS_NS:
-        return error_set(err, EX_NOINPUT, "%s: cannot be read: %s", entry->fts_path,
-                         strerror(entry->fts_errno));
+        return error_set(err, error_of_input(entry->fts_errno), "%s: cannot be read: %s",
+                         entry->fts_path, strerror(entry->fts_errno));
     default: /* links, devices, sockets, FIFOs, loops */
         import->facts.skipped++;
         return 0;
@@ -74,7 +101,8 @@ static int walk(struct import *import, FTS *tree, const char *path, struct error
         errno = 0;
         const FTSENT *entry = fts_read(tree);
         if (!entry && errno)
-            return error_set(err, EX_NOINPUT, "%s: cannot be walked: %s", path, strerror(errno));
+            return error_set(err, error_of_input(errno), "%s: cannot be walked: %s", path,
+                             strerror(errno));
         if (!entry)
             return 0;
         int code = visit(import, entry, err);
@@ -88,9 +116,13 @@ static int add_tree(struct import *import, char *path, struct error *err)
     char *roots[] = { path, NULL };
     FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
     if (!tree)
-        return error_set(err, EX_NOINPUT, "'%s': cannot be read: %s", path, strerror(errno));
+        return error_set(err, error_of_input(errno), "'%s': cannot be read: %s", path,
+                         strerror(errno));
     int code = walk(import, tree, path, err);
     fts_close(tree);
+    free(import->last);
+    import->last = NULL;
+    import->last_capacity = 0;
     return code;
 }
 

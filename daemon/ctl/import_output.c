@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/again.h"
+
 static int create_file(struct import_file *file, const char *prefix, const char *ending,
                        struct error *err)
 {
@@ -16,7 +18,7 @@ static int create_file(struct import_file *file, const char *prefix, const char 
     char *temporary;
     if (asprintf(&temporary, "%s.tmp-%ld", file->path, (long)getpid()) < 0)
         return error_memory(err, "naming the shard");
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    int fd = open_again(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     file->stream = fd < 0 ? NULL : fdopen(fd, "wb");
     if (file->stream) {
         file->temporary = temporary;
@@ -66,7 +68,7 @@ int import_file_write(struct import_file *file, const void *bytes, size_t count,
 
 static int finish_file(struct import_file *file, struct error *err)
 {
-    int cause = fflush(file->stream) || fsync(fileno(file->stream)) ? errno : 0;
+    int cause = fflush(file->stream) || fsync_again(fileno(file->stream)) ? errno : 0;
     if (fclose(file->stream) && !cause)
         cause = errno;
     file->stream = NULL;
@@ -87,9 +89,9 @@ static void sync_directory(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    int fd = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int fd = directory ? open_again(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) : -1;
     if (fd >= 0) {
-        fsync(fd);
+        fsync_again(fd);
         close(fd);
     }
     free(directory);
@@ -105,8 +107,14 @@ int import_output_commit(struct import_output *output, struct error *err)
     /* An old index must never stand beside new data: without an index there is no shard. */
     if (unlink(output->index.path) && errno != ENOENT)
         return refuse_write(&output->index, errno, err);
-    if ((code = place_file(&output->data, err)) || (code = place_file(&output->index, err)))
+    code = place_file(&output->data, err);
+    if (code)
         return code;
+    code = place_file(&output->index, err);
+    if (code) {
+        unlink(output->data.path); /* of no use alone */
+        return code;
+    }
     sync_directory(output->index.path);
     return 0;
 }

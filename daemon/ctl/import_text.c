@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/again.h"
 #include "ctl/import.h"
 
 #define BLOCK_BYTES 16384
@@ -28,7 +29,7 @@ static bool is_gzip_name(const char *path)
 
 static int text_open(struct text *text, const char *path, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = open_again(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return error_set(err, EX_NOINPUT, "%s: cannot be opened: %s", path, strerror(errno));
     *text = (struct text){ .path = path, .fd = fd };

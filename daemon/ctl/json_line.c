@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
+
 #define REPLACEMENT "\xef\xbf\xbd"
 
 /* Copies `text`, every byte outside ASCII replaced; the rare path, for names that are no UTF-8. */
@@ -33,8 +35,7 @@ json_t *json_bytes(const char *text)
 
 int json_line(struct output *out, json_t *value, struct error *err)
 {
-    char *text = value ? json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
-    json_decref(value);
+    char *text = json_text(value, JSON_COMPACT | JSON_REAL_PRECISION(9));
     if (!text)
         return error_memory(err, "printing JSON");
     output_print(out, "%s\n", text);

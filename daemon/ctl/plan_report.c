@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "ctl/json_line.h"
 
 /* As many digits of a digest as a person compares by eye. */
@@ -198,12 +199,11 @@ static json_t *thresholds_json(const struct plan_report *report)
         const struct threshold_trial *trial = &choice->trials[i];
         json_t *levels = json_array();
         for (unsigned level = 0; level < trial->count; level++)
-            json_array_append_new(levels, json_integer((json_int_t)trial->thresholds[level]));
-        json_array_append_new(trials,
-                              json_pack("{so sf sf sf}", "thresholds", levels, "makespan_ratio",
-                                        1 + (double)trial->excess / MILLION, "delay",
-                                        (double)trial->delay / MILLION, "score",
-                                        (double)trial->score / MILLION));
+            json_push(levels, json_integer((json_int_t)trial->thresholds[level]));
+        json_push(trials, json_pack("{so sf sf sf}", "thresholds", levels, "makespan_ratio",
+                                    1 + (double)trial->excess / MILLION, "delay",
+                                    (double)trial->delay / MILLION, "score",
+                                    (double)trial->score / MILLION));
     }
     return json_pack("{sI sI so}", "steps", (json_int_t)choice->steps, "pieces",
                      (json_int_t)choice->pieces, "candidates", trials);
@@ -232,10 +232,7 @@ static json_t *policy_json(const struct plan_report *report)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < report->fact_count; i++)
-        if (json_object_set_new(object, report->facts[i].name, json_real(report->facts[i].value))) {
-            json_decref(object);
-            return NULL;
-        }
+        json_put(object, report->facts[i].name, json_real(report->facts[i].value));
     return object;
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "ctl/json_line.h"
 #include "ctl/simulate_report.h"
 
@@ -19,7 +20,7 @@ static json_t *thresholds_json(const struct setting *setting)
 {
     json_t *list = json_array();
     for (unsigned i = 0; i < setting->threshold_count; i++)
-        json_array_append_new(list, json_integer((json_int_t)setting->thresholds[i]));
+        json_push(list, json_integer((json_int_t)setting->thresholds[i]));
     return list;
 }
 

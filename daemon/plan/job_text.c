@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static void write_source(FILE *file, const struct source *source)
 {
     char digest[DIGEST_TEXT_BYTES];
@@ -16,20 +18,15 @@ static void write_source(FILE *file, const struct source *source)
 int job_text_new(const char *generation, const char *plan_text, const struct corpus *corpus,
                  char **ret_text, struct error *err)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *file = open_memstream(&text, &bytes);
-    if (!file)
-        return error_memory(err, "writing the job down");
+    static const char what[] = "writing the job down";
+    struct text text;
+    int status = text_open(&text, what, err);
+    if (status)
+        return status;
     /* Its last word alone: a field has no blanks. */
     const char *blank = strrchr(generation, ' ');
-    fprintf(file, "generation=%s\n%s", blank ? blank + 1 : generation, plan_text);
+    fprintf(text.file, "generation=%s\n%s", blank ? blank + 1 : generation, plan_text);
     for (size_t i = 0; i < corpus->source_count; i++)
-        write_source(file, &corpus->sources[i]);
-    if (fclose(file)) {
-        free(text);
-        return error_memory(err, "writing the job down");
-    }
-    *ret_text = text;
-    return 0;
+        write_source(text.file, &corpus->sources[i]);
+    return text_close(&text, what, ret_text, NULL, err);
 }

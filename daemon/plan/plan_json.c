@@ -1,10 +1,10 @@
 #include "plan/plan_json.h"
 
-#include <jansson.h>
+#include "base/json_text.h"
 
 /*
  * jansson's packer returns NULL when out of memory and takes NULL parts as failure of the whole, so
- * one check at the end is enough.
+ * one check at the end, by json_text, is enough.
  */
 
 static json_t *piece_json(const struct piece *piece, const struct config *config)
@@ -19,11 +19,7 @@ static json_t *pieces_json(const struct step_plan *plan, const struct plan_micro
 {
     json_t *array = json_array();
     for (uint32_t i = 0; array && i < microbatch->piece_count; i++)
-        if (json_array_append_new(array,
-                                  piece_json(&plan->pieces[microbatch->first_piece + i], config))) {
-            json_decref(array);
-            return NULL;
-        }
+        json_push(array, piece_json(&plan->pieces[microbatch->first_piece + i], config));
     return array;
 }
 
@@ -31,12 +27,8 @@ static json_t *chunks_json(const struct chunk *chunks, uint32_t count)
 {
     json_t *array = json_array();
     for (uint32_t i = 0; array && i < count; i++)
-        if (json_array_append_new(array, json_pack("[I, I, I]", (json_int_t)chunks[i].piece,
-                                                   (json_int_t)chunks[i].start,
-                                                   (json_int_t)chunks[i].length))) {
-            json_decref(array);
-            return NULL;
-        }
+        json_push(array, json_pack("[I, I, I]", (json_int_t)chunks[i].piece,
+                                   (json_int_t)chunks[i].start, (json_int_t)chunks[i].length));
     return array;
 }
 
@@ -46,13 +38,9 @@ static json_t *ranks_json(const struct step_plan *plan, uint32_t index)
     json_t *array = json_array();
     for (uint32_t r = 0; array && r < plan->rank_count; r++) {
         const struct cp_rank *rank = step_plan_rank(plan, index, r);
-        if (json_array_append_new(array,
-                                  json_pack("{s:I, s:I, s:o}", "tokens", (json_int_t)rank->tokens,
-                                            "attention", (json_int_t)rank->attention, "chunks",
-                                            chunks_json(chunks + rank->first, rank->count)))) {
-            json_decref(array);
-            return NULL;
-        }
+        json_push(array, json_pack("{s:I, s:I, s:o}", "tokens", (json_int_t)rank->tokens,
+                                   "attention", (json_int_t)rank->attention, "chunks",
+                                   chunks_json(chunks + rank->first, rank->count)));
     }
     return array;
 }
@@ -75,10 +63,7 @@ static json_t *microbatches_json(const struct step_plan *plan, const struct conf
 {
     json_t *array = json_array();
     for (uint32_t m = 0; array && m < plan->microbatch_count; m++)
-        if (json_array_append_new(array, microbatch_json(plan, m, config))) {
-            json_decref(array);
-            return NULL;
-        }
+        json_push(array, microbatch_json(plan, m, config));
     return array;
 }
 
@@ -94,8 +79,7 @@ int step_plan_json(const struct step_plan *plan, const struct config *config, ch
                   "imbalance", step_plan_imbalance(plan), "microbatches",
                   microbatches_json(plan, config), "waiting", "pieces", (json_int_t)waiting->pieces,
                   "tokens", (json_int_t)waiting->tokens, "oldest", (json_int_t)waiting->oldest);
-    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
-    json_decref(object);
+    char *text = json_text(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
     if (!text)
         return error_memory(err, "writing a plan as JSON");
     *ret_text = text;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/again.h"
 #include "base/grow.h"
 #include "serve/expiry.h"
 
@@ -239,7 +240,7 @@ static int read_all(int file, const char *path, char *text, size_t *ret_bytes, s
 
 int allow_list_load(const char *path, struct allow_list *ret_list, struct error *err)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int file = open_again(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     if (file < 0)
         return cannot_read(path, err);
     char *text = malloc(ALLOW_LIST_MAX_BYTES);

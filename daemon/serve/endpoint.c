@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <zmq.h>
 
+#include "base/again.h"
+
 #define LOCK_SUFFIX ".lock"
 /*
  * A TCP peer that takes nothing for so long is cut off, whether its machine has gone or its process
@@ -48,16 +50,17 @@ static int lock_file(int file, const char *lock_path, bool *ret_stale)
 {
     if (flock(file, LOCK_EX | LOCK_NB) != 0)
         return errno;
-    struct stat held, there;
-    *ret_stale = fstat(file, &held) != 0 || stat(lock_path, &there) != 0 ||
-                 held.st_ino != there.st_ino || held.st_dev != there.st_dev;
+    struct stat held, there = { 0 };
+    if (fstat(file, &held) != 0 || (stat(lock_path, &there) != 0 && errno != ENOENT))
+        return errno;
+    *ret_stale = held.st_ino != there.st_ino || held.st_dev != there.st_dev;
     return 0;
 }
 
 static int take_lock(const char *address, const char *lock_path, int *ret_lock, struct error *err)
 {
     for (;;) {
-        int file = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        int file = open_again(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (file < 0)
             return error_set(err, errno == ENOENT || errno == ENOTDIR ? EX_CONFIG : EX_UNAVAILABLE,
                              "%s: cannot create %s: %s; make its directory, writable by this user, "

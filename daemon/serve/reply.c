@@ -132,6 +132,8 @@ enum wire_status reply_status(int sysexit)
         return WIRE_IO_ERROR;
     case EX_UNAVAILABLE:
         return WIRE_NO_TOKENS;
+    case EX_OSERR: /* memory or descriptors, which may be there again a little later */
+        return WIRE_BUSY;
     default:
         return WIRE_INTERNAL;
     }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "simulate/recommend.h"
 
 #define NAME_BYTES 96
@@ -96,42 +97,31 @@ static void say_sharding(FILE *file, const struct recommendation *recommendation
     fputs(".", file);
 }
 
-/* `text` is what open_memstream was given: closing the file sets it. */
-static int finish(FILE *file, char **text, char **ret_text, struct error *err)
-{
-    int failed = ferror(file);
-    failed |= fclose(file);
-    if (failed) {
-        free(*text);
-        return error_memory(err, "writing a recommendation");
-    }
-    *ret_text = *text;
-    return 0;
-}
+static const char what_for[] = "writing a recommendation";
 
 int recommendation_why(const struct recommendation *recommendation, const struct config *config,
                        char **ret_text, struct error *err)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *file = open_memstream(&text, &bytes);
-    if (!file)
-        return error_memory(err, "writing a recommendation");
+    struct text text;
+    int status = text_open(&text, what_for, err);
+    if (status)
+        return status;
+    FILE *file = text.file;
     say_choice(file, recommendation);
     say_others(file, recommendation, config);
     say_sharding(file, recommendation);
-    return finish(file, &text, ret_text, err);
+    return text_close(&text, what_for, ret_text, NULL, err);
 }
 
 int recommendation_yaml(const struct recommendation *recommendation, char **ret_text,
                         struct error *err)
 {
     const struct setting *setting = &recommendation->trials[recommendation->best].setting;
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *file = open_memstream(&text, &bytes);
-    if (!file)
-        return error_memory(err, "writing a recommendation");
+    struct text text;
+    int status = text_open(&text, what_for, err);
+    if (status)
+        return status;
+    FILE *file = text.file;
     fprintf(file, "max_sequence_length: %" PRIu32 "\npacking:\n  policy: %s\n",
             setting->max_sequence_length, setting->policy);
     for (unsigned i = 0; i < setting->threshold_count; i++)
@@ -140,5 +130,5 @@ int recommendation_yaml(const struct recommendation *recommendation, char **ret_
     if (setting_balances(setting))
         fprintf(file, "  balance: %g\n", setting->balance);
     fprintf(file, "sharding:\n  strategy: %s\n", cp_strategy_name(setting->sharding));
-    return finish(file, &text, ret_text, err);
+    return text_close(&text, what_for, ret_text, NULL, err);
 }

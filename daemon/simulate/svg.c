@@ -1,7 +1,6 @@
 #include "simulate/svg.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 
 #define TEXT_BYTES 256
 
@@ -45,38 +44,30 @@ static void escape(FILE *stream, const char *text)
 
 int svg_open(struct svg *svg, unsigned width, unsigned height, const char *title, struct error *err)
 {
-    *svg = (struct svg){ 0 };
-    svg->stream = open_memstream(&svg->text, &svg->bytes);
-    if (!svg->stream)
-        return error_memory(err, "drawing");
-    fprintf(svg->stream,
+    int status = text_open(&svg->text, "drawing", err);
+    if (status)
+        return status;
+    fprintf(svg->text.file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %u\" width=\"%u\" "
             "height=\"%u\" role=\"img\">\n<title>",
             width, height, width, height);
-    escape(svg->stream, title);
-    fprintf(svg->stream, "</title>\n%s<rect class=\"paper\" width=\"%u\" height=\"%u\"/>\n",
+    escape(svg->text.file, title);
+    fprintf(svg->text.file, "</title>\n%s<rect class=\"paper\" width=\"%u\" height=\"%u\"/>\n",
             style_sheet, width, height);
     return 0;
 }
 
 int svg_close(struct svg *svg, char **ret_text, size_t *ret_bytes, struct error *err)
 {
-    fputs("</svg>\n", svg->stream);
-    int failed = ferror(svg->stream);
-    failed |= fclose(svg->stream);
-    if (failed) {
-        free(svg->text);
-        return error_memory(err, "drawing");
-    }
-    *ret_text = svg->text;
-    *ret_bytes = svg->bytes;
-    return 0;
+    fputs("</svg>\n", svg->text.file);
+    return text_close(&svg->text, "drawing", ret_text, ret_bytes, err);
 }
 
 void svg_line(struct svg *svg, const char *style, double x1, double y1, double x2, double y2)
 {
-    fprintf(svg->stream, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
-            style, x1, y1, x2, y2);
+    fprintf(svg->text.file,
+            "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", style, x1, y1,
+            x2, y2);
 }
 
 /* Corners of each hue's shape, in radii from its middle; hue 0 is a circle. */
@@ -93,10 +84,10 @@ void svg_mark(struct svg *svg, unsigned hue, double x, double y, double radius)
 {
     const char *shape = shapes[hue % SVG_HUES];
     if (!shape)
-        fprintf(svg->stream, "<circle class=\"s0 mark\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n", x,
-                y, radius);
+        fprintf(svg->text.file, "<circle class=\"s0 mark\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n",
+                x, y, radius);
     else
-        fprintf(svg->stream,
+        fprintf(svg->text.file,
                 "<path class=\"s%u mark\" transform=\"translate(%.1f %.1f) scale(%.1f)\" "
                 "d=\"%s\"/>\n",
                 hue % SVG_HUES, x, y, radius, shape);
@@ -104,17 +95,17 @@ void svg_mark(struct svg *svg, unsigned hue, double x, double y, double radius)
 
 void svg_path_begin(struct svg *svg, unsigned hue)
 {
-    fprintf(svg->stream, "<polyline class=\"s%u path\" points=\"", hue % SVG_HUES);
+    fprintf(svg->text.file, "<polyline class=\"s%u path\" points=\"", hue % SVG_HUES);
 }
 
 void svg_path_point(struct svg *svg, double x, double y)
 {
-    fprintf(svg->stream, "%.1f,%.1f ", x, y);
+    fprintf(svg->text.file, "%.1f,%.1f ", x, y);
 }
 
 void svg_path_end(struct svg *svg)
 {
-    fputs("\"/>\n", svg->stream);
+    fputs("\"/>\n", svg->text.file);
 }
 
 void svg_text(struct svg *svg, const char *style, enum svg_anchor anchor, double x, double y,
@@ -126,10 +117,10 @@ void svg_text(struct svg *svg, const char *style, enum svg_anchor anchor, double
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fprintf(svg->stream, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", style, x,
-            y, anchors[anchor]);
-    escape(svg->stream, text);
-    fputs("</text>\n", svg->stream);
+    fprintf(svg->text.file, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", style,
+            x, y, anchors[anchor]);
+    escape(svg->text.file, text);
+    fputs("</text>\n", svg->text.file);
 }
 
 void svg_text_upward(struct svg *svg, const char *style, double x, double y, const char *format,
@@ -140,10 +131,10 @@ void svg_text_upward(struct svg *svg, const char *style, double x, double y, con
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fprintf(svg->stream,
+    fprintf(svg->text.file,
             "<text class=\"%s\" transform=\"translate(%.1f %.1f) rotate(-90)\" "
             "text-anchor=\"middle\">",
             style, x, y);
-    escape(svg->stream, text);
-    fputs("</text>\n", svg->stream);
+    escape(svg->text.file, text);
+    fputs("</text>\n", svg->text.file);
 }

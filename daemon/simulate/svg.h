@@ -6,9 +6,8 @@
 #define BALLAST_SIMULATE_SVG_H
 
 #include <stddef.h>
-#include <stdio.h>
 
-#include "base/error.h"
+#include "base/text.h"
 
 /* Hues s0 to s5 of the style sheet, and as many shapes of marks. */
 #define SVG_HUES 6
@@ -16,9 +15,7 @@
 enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
 
 struct svg {
-    FILE *stream;
-    char *text;
-    size_t bytes;
+    struct text text;
 };
 
 /* Begins a picture of that many units (pixels, unless it is scaled). EX_OSERR. */

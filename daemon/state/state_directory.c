@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/again.h"
 #include "base/grow.h"
 #include "state/job_file.h"
 #include "state/snapshot.h"
@@ -88,9 +89,9 @@ int state_directory_open(struct state_directory *directory, struct error *err)
     if (directory->fd >= 0)
         return 0;
     const char *path = directory->path;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open_again(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0 && errno == ENOENT && mkdir(path, 0750) == 0)
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        fd = open_again(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0)
         return error_set(err, EX_CANTCREAT,
                          "state.directory: cannot open %s: %s; make it, readable and writable by "
@@ -102,7 +103,7 @@ int state_directory_open(struct state_directory *directory, struct error *err)
 
 int state_directory_open_existing(struct state_directory *directory, struct error *err)
 {
-    directory->fd = open(directory->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    directory->fd = open_again(directory->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (directory->fd >= 0)
         return 0;
     return error_set(err, EX_NOINPUT, "cannot open the state directory %s: %s", directory->path,
@@ -111,7 +112,7 @@ int state_directory_open_existing(struct state_directory *directory, struct erro
 
 static void remove_left_over(int fd)
 {
-    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int copy = openat_again(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     DIR *list = copy < 0 ? NULL : fdopendir(copy);
     if (!list) {
         if (copy >= 0)
@@ -128,7 +129,7 @@ int state_directory_lock(struct state_directory *directory, struct error *err)
 {
     if (directory->lock >= 0)
         return 0;
-    int lock = openat(directory->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
+    int lock = openat_again(directory->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
     int failed = lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
     if (!failed) {
         directory->lock = lock;
@@ -196,7 +197,7 @@ static int add_entry(struct state_list *list, int fd, const char *name, struct e
 
 static int open_list(const struct state_directory *directory, DIR **ret_stream, struct error *err)
 {
-    int copy = openat(directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int copy = openat_again(directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     *ret_stream = copy < 0 ? NULL : fdopendir(copy);
     if (*ret_stream)
         return 0;

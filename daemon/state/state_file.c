@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/again.h"
+
 #define NAME_BYTES 256
 
 static bool write_all(int fd, const unsigned char *bytes, size_t count)
@@ -29,10 +31,11 @@ static bool write_all(int fd, const unsigned char *bytes, size_t count)
 /* 0, or an errno. */
 static int write_temporary(int directory, const char *name, const void *bytes, size_t count)
 {
-    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
+    int fd =
+        openat_again(directory, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
     if (fd < 0)
         return errno;
-    int failed = write_all(fd, bytes, count) && fsync(fd) == 0 ? 0 : errno;
+    int failed = write_all(fd, bytes, count) && fsync_again(fd) == 0 ? 0 : errno;
     if (close(fd) != 0 && !failed)
         failed = errno;
     return failed;
@@ -44,7 +47,8 @@ int state_file_write(int directory, const char *name, const void *bytes, size_t 
     char temporary[NAME_BYTES];
     snprintf(temporary, sizeof temporary, STATE_FILE_TEMPORARY "%.200s", name);
     int failed = write_temporary(directory, temporary, bytes, count);
-    if (!failed && (renameat(directory, temporary, directory, name) != 0 || fsync(directory) != 0))
+    if (!failed &&
+        (renameat(directory, temporary, directory, name) != 0 || fsync_again(directory) != 0))
         failed = errno;
     if (!failed)
         return 0;
@@ -97,7 +101,7 @@ static int read_open(int fd, const char *name, size_t most, unsigned char **ret_
 int state_file_read(int directory, const char *name, size_t most, unsigned char **ret_bytes,
                     size_t *ret_count, struct error *err)
 {
-    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = openat_again(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return error_set(err, errno == ENOENT ? EX_NOINPUT : EX_IOERR, "cannot open %s: %s", name,
                          strerror(errno));

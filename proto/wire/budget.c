@@ -8,13 +8,15 @@
 static void *budget_alloc(void *context, size_t bytes)
 {
     struct wire_budget *budget = context;
-    void *memory = NULL;
-    if (bytes <= budget->left && budget->left - bytes >= BLOCK_OVERHEAD_BYTES)
-        memory = malloc(bytes);
+    if (bytes > budget->left || budget->left - bytes < BLOCK_OVERHEAD_BYTES) {
+        budget->exhausted = true;
+        return NULL;
+    }
+    void *memory = malloc(bytes);
     if (memory)
         budget->left -= bytes + BLOCK_OVERHEAD_BYTES;
     else
-        budget->exhausted = true;
+        budget->starved = true;
     return memory;
 }
 

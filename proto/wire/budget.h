@@ -12,7 +12,8 @@
 
 struct wire_budget {
     size_t left;    /* bytes that may still be allocated; freeing gives nothing back */
-    bool exhausted; /* an allocation was refused, or the system had no memory */
+    bool exhausted; /* an allocation was refused */
+    bool starved;   /* the system had no memory */
 };
 
 /*

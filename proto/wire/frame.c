@@ -57,6 +57,8 @@ static enum wire_status unpack(const ProtobufCMessageDescriptor *descriptor,
     *ret_message = protobuf_c_message_unpack(descriptor, &allocator, count, bytes);
     if (*ret_message)
         return WIRE_OK;
+    if (budget.starved)
+        return refuse(WIRE_BUSY, "out of memory, ask again", ret_why);
     if (budget.exhausted)
         return refuse(WIRE_TOO_LARGE, "unpacking the header takes more memory than it may",
                       ret_why);

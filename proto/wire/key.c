@@ -144,7 +144,10 @@ int wire_key_file_read(const char *path, enum wire_key_kind kind, char ret_key[W
                        char *why, size_t why_bytes)
 {
     /* O_NONBLOCK: a pipe by that name must not hold us up. */
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int file;
+    do
+        file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    while (file < 0 && errno == EINTR);
     if (file < 0)
         return unreadable(path, errno, why, why_bytes);
     int status = read_open_file(file, path, kind, ret_key, why, why_bytes);

@@ -122,7 +122,8 @@ def memory_allowance(kib):
 class Daemon:
     """A ballastd under test. Ends with SIGTERM, which must give exit status 0."""
 
-    def __init__(self, config_path, build=None, curve=None, prefix=(), arguments=()):
+    def __init__(self, config_path, build=None, curve=None, prefix=(), arguments=(),
+                 environment=None):
         """`prefix` is put before its command, `arguments` behind it."""
         self.curve = curve  # keys of a trainer, where the daemon demands CURVE
         self.serve = settings(config_path)["serve"]
@@ -131,7 +132,7 @@ class Daemon:
         self.process = subprocess.Popen(
             [*prefix, program("ballastd", build), "--config", config_path, *arguments],
             stdout=subprocess.DEVNULL, stderr=self.errors,
-            env={"ASAN_OPTIONS": "quarantine_size_mb=8", **os.environ})
+            env=environment or {"ASAN_OPTIONS": "quarantine_size_mb=8", **os.environ})
         self._await()
 
     def _await(self):

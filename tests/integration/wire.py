@@ -66,7 +66,9 @@ class Client(ballast_wire.Connection):
 
     def reply(self):
         kind, values, frames = self.receive()
-        assert kind == "Batch", (kind, values)
+        if kind != "Batch":
+            raise ballast_wire.StatusError(ballast_wire.status_name(values["status"]),
+                                           values["message"])
         if values["status"] == OK:
             ballast_wire.split_frames(values, frames)
         return Reply(frames=frames, token_bytes=self.facts.token_bytes, **values)
