@@ -25,6 +25,7 @@
 
 #define OTHER_DESCRIPTORS 128    /* besides those of clients: shards, sockets, ZeroMQ's own */
 #define PROGRESS_S 1             /* between two lines while shards are checked */
+#define MOST_TOLD 20             /* shards that are left out, a line each */
 #define START_ALLOWANCE_MS 60000 /* the service manager waits this long for the next such line */
 
 struct options {
@@ -218,6 +219,26 @@ static int print_config(const struct config *config, struct error *err)
                : error_set(err, EX_IOERR, "cannot write the configuration: %s", strerror(errno));
 }
 
+/* Every shard that is left out, as far as a person reads on. */
+static void tell_left_out(const struct corpus *corpus, struct log *log)
+{
+    size_t told = 0;
+    for (size_t i = 0; i < corpus->source_count; i++) {
+        const struct source *source = &corpus->sources[i];
+        for (size_t j = 0; j < source->left_out_count && told < MOST_TOLD; j++, told++)
+            log_write(log, LOG_LEVEL_WARNING, "shard left out (on_bad_shard: skip)",
+                      (struct log_field[]){ log_text("source", source->name),
+                                            log_text("shard", source->left_out[j].path),
+                                            log_text("reason", source->left_out[j].reason),
+                                            log_end() });
+        if (source->left_out_count)
+            log_write(log, LOG_LEVEL_WARNING, "a source goes on without some of its shards",
+                      (struct log_field[]){ log_text("source", source->name),
+                                            log_uint("left_out", source->left_out_count),
+                                            log_uint("shards", source->shard_count), log_end() });
+    }
+}
+
 static int serve_corpus(const struct config *config, struct server *server, struct log *log,
                         struct error *err)
 {
@@ -230,6 +251,7 @@ static int serve_corpus(const struct config *config, struct server *server, stru
               (struct log_field[]){ log_uint("sources", corpus->source_count),
                                     log_uint("documents", corpus->documents),
                                     log_uint("tokens", corpus->tokens), log_end() });
+    tell_left_out(corpus, log);
     failed = server_run(server, corpus, err);
     corpus_close(corpus);
     return failed;

@@ -18,6 +18,7 @@
 #include "stream/stream.h"
 
 enum last_step { LAST_STEP_SERVE, LAST_STEP_DROP };
+enum on_bad_shard { BAD_SHARD_STOP, BAD_SHARD_SKIP };
 enum log_format { LOG_TEXT, LOG_JSON };
 
 struct parallel {
@@ -63,6 +64,7 @@ struct config {
     uint32_t max_sequence_length; /* S_max */
     enum long_documents long_documents;
     enum last_step last_step;
+    enum on_bad_shard on_bad_shard;
     struct pack_options packing;
     struct cp_options sharding; /* ranks is a copy of parallel.cp */
     struct cost_options cost;

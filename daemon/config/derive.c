@@ -88,6 +88,8 @@ int derive_config(struct config *config, struct error *err)
     if (!config->max_sequence_length)
         config->max_sequence_length = default_max_sequence_length(config);
     complete_model(config);
+    for (unsigned i = 0; i < config->source_count; i++)
+        config->sources[i].leave_out_bad = config->on_bad_shard == BAD_SHARD_SKIP;
     const struct pack_options *packing = &config->packing;
     bool given = packing->auto_thresholds || packing->outlier_threshold_count > 0;
     return given ? 0 : default_thresholds(config, err);

@@ -38,6 +38,7 @@ const struct key_rule key_rules[] = {
     { .path = "max_sequence_length", .min = 1, .max = UINT64_C(1) << 28 },
     { .path = "long_documents", .standard = "split" },
     { .path = "last_step", .standard = "drop" },
+    { .path = "on_bad_shard", .standard = "stop" },
     { .path = "packing" },
     { .path = "packing.policy", .standard = "wlb" },
     { .path = "packing.window", .min = 1, .max = 1024, .standard = "1" },

@@ -43,6 +43,11 @@ static const cyaml_strval_t last_step_names[] = {
     { "drop", LAST_STEP_DROP },
 };
 
+static const cyaml_strval_t on_bad_shard_names[] = {
+    { "stop", BAD_SHARD_STOP },
+    { "skip", BAD_SHARD_SKIP },
+};
+
 static const cyaml_strval_t strategy_names[] = {
     { "per-sequence", CP_PER_SEQUENCE },
     { "per-document", CP_PER_DOCUMENT },
@@ -175,6 +180,7 @@ static const cyaml_schema_field_t config_fields[] = {
     CYAML_FIELD_UINT("max_sequence_length", OPTIONAL, struct config, max_sequence_length),
     FIELD_ENUM("long_documents", STRICT, struct config, long_documents, long_documents_names),
     FIELD_ENUM("last_step", STRICT, struct config, last_step, last_step_names),
+    FIELD_ENUM("on_bad_shard", STRICT, struct config, on_bad_shard, on_bad_shard_names),
     CYAML_FIELD_MAPPING("packing", CYAML_FLAG_DEFAULT, struct config, packing, packing_fields),
     CYAML_FIELD_MAPPING("sharding", CYAML_FLAG_DEFAULT, struct config, sharding, sharding_fields),
     CYAML_FIELD_MAPPING("cost", OPTIONAL, struct config, cost, cost_fields),

@@ -26,14 +26,20 @@ struct source_spec {
     char **paths; /* files or globs, of pairs either member or the bare prefix; matches are sorted
                      by name, one that is named twice counts once */
     unsigned path_count;
-    double weight;   /* > 0, relative share of tokens */
-    uint32_t epochs; /* 0 repeats for ever */
+    double weight;      /* > 0, relative share of tokens */
+    uint32_t epochs;    /* 0 repeats for ever */
+    bool leave_out_bad; /* go on without shards that are bad, as long as one is good */
 };
 
 /* The integer that stands for a weight wherever sources are blended. */
 uint64_t source_integer_weight(double weight);
 
 struct shard; /* one token shard; defined by corpus/shard.h, for the formats only */
+
+/* A shard that was bad when it was to be opened. */
+struct left_out {
+    char *path, *reason;
+};
 
 /* One open source. Fields are read-only facts. */
 struct source {
@@ -43,6 +49,8 @@ struct source {
     uint32_t epochs;      /* 0 repeats for ever */
     struct shard *shards; /* in order of name */
     size_t shard_count;
+    struct left_out *left_out; /* in order of name; they count nowhere, and have no documents */
+    size_t left_out_count;
     uint64_t documents; /* as the indices count them, empty ones included */
     uint64_t empty_documents;
     uint64_t tokens;
@@ -57,7 +65,8 @@ struct corpus {
     bool has_tokens;      /* false when any source is `lengths`: it can be planned, not served */
     unsigned token_bytes; /* width in which corpus_read delivers: 2 when vocab_size is in
                              1..65536, else 4 */
-    struct digest fingerprint; /* of names, base names of shards, sizes and index contents */
+    struct digest fingerprint; /* of names, base names of shards (also of those that are left out),
+                                  sizes and index contents */
 };
 
 /* Called between shards while a corpus opens; `done` of `total` index bytes are checked. */
@@ -68,6 +77,7 @@ typedef void corpus_progress(void *context, const char *path, uint64_t done, uin
  * corpus_close. On failure it is untouched and `err` names shard, field, found and expected:
  * EX_DATAERR for a bad shard, EX_NOINPUT for a path that matches nothing or cannot be opened,
  * EX_CONFIG for a bad spec, EX_OSERR for memory or descriptors. Source names are copied.
+ * With leave_out_bad the first two are no failure, but for paths that match nothing.
  * `progress` may be NULL. Blocks on I/O.
  */
 int corpus_open(const struct source_spec *specs, size_t count, uint32_t vocab_size,

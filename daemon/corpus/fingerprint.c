@@ -15,6 +15,12 @@ static struct digest chain_count(struct digest digest, uint64_t count)
     return digest_chain(digest, &count, sizeof count);
 }
 
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static struct digest chain_source(struct digest digest, const struct source *source)
 {
     digest = chain_text(digest, source->name);
@@ -22,9 +28,12 @@ static struct digest chain_source(struct digest digest, const struct source *sou
     digest = chain_count(digest, source->shard_count);
     for (size_t i = 0; i < source->shard_count; i++) {
         const struct shard *shard = &source->shards[i];
-        const char *slash = strrchr(shard->path, '/');
-        digest = chain_text(digest, slash ? slash + 1 : shard->path);
+        digest = chain_text(digest, base_name(shard->path));
         digest = digest_chain(digest, shard->digest.bytes, DIGEST_BYTES);
+    }
+    for (size_t i = 0; i < source->left_out_count; i++) {
+        digest = chain_text(digest, "left out");
+        digest = chain_text(digest, base_name(source->left_out[i].path));
     }
     return digest;
 }

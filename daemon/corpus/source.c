@@ -41,27 +41,61 @@ uint64_t source_integer_weight(double weight)
     return (uint64_t)llround(weight * WEIGHT_ONE);
 }
 
+/* Is it the shard that is at fault, and not this machine? */
+static bool is_bad(int code)
+{
+    return code == EX_DATAERR || code == EX_NOINPUT || code == EX_IOERR;
+}
+
+static int leave_out(struct source *source, const char *path, const char *reason, struct error *err)
+{
+    struct left_out one = { strdup(path), strdup(reason) };
+    if (!one.path || !one.reason) {
+        free(one.path);
+        free(one.reason);
+        return error_memory(err, "opening a source");
+    }
+    source->left_out[source->left_out_count++] = one;
+    return 0;
+}
+
+static void add_shard(struct source *source, const struct shard *shard)
+{
+    source->shards[source->shard_count++] = *shard;
+    source->documents += shard->documents;
+    source->first_document[source->shard_count] = source->documents;
+    source->empty_documents += shard->empty_documents;
+    source->tokens += shard->tokens;
+}
+
+/* Opens one, or leaves it out. */
+static int take_shard(struct source *source, const struct source_spec *spec, const char *path,
+                      struct error *err)
+{
+    struct shard shard;
+    struct error why = { 0 };
+    int code = shard_open(shard_format_of(spec->format), path, &shard, &why);
+    if (!code) {
+        add_shard(source, &shard);
+        return 0;
+    }
+    if (spec->leave_out_bad && is_bad(code))
+        return leave_out(source, path, why.text, err);
+    return error_set(err, code, "source %s: %s", spec->name, why.text);
+}
+
 static int open_shards(struct source *source, const struct source_spec *spec,
                        const struct shard_paths *paths, struct open_progress *progress,
                        struct error *err)
 {
-    const struct shard_format *format = shard_format_of(spec->format);
     for (size_t i = 0; i < paths->count; i++) {
-        struct shard *shard = &source->shards[i];
-        int code = shard_open(format, paths->items[i].path, shard, err);
-        if (code) {
-            error_prefix(err, "source %s", spec->name);
+        const char *path = paths->items[i].path;
+        int code = take_shard(source, spec, path, err);
+        if (code)
             return code;
-        }
-        source->shard_count++;
-        source->first_document[i] = source->documents;
-        source->documents += shard->documents;
-        source->first_document[i + 1] = source->documents;
-        source->empty_documents += shard->empty_documents;
-        source->tokens += shard->tokens;
         progress->done += paths->items[i].bytes;
         if (progress->call)
-            progress->call(progress->context, shard->path, progress->done, progress->total);
+            progress->call(progress->context, path, progress->done, progress->total);
     }
     return 0;
 }
@@ -75,11 +109,16 @@ int source_open(struct source *source, const struct source_spec *spec,
     source->name = strdup(spec->name);
     source->shards = calloc(paths->count, sizeof *source->shards);
     source->first_document = calloc(paths->count + 1, sizeof *source->first_document);
-    if (!source->name || !source->shards || !source->first_document)
+    source->left_out = calloc(paths->count, sizeof *source->left_out);
+    if (!source->name || !source->shards || !source->first_document || !source->left_out)
         return error_memory(err, "opening a source");
     int code = open_shards(source, spec, paths, progress, err);
     if (code)
         return code;
+    if (source->shard_count == 0)
+        return error_set(err, EX_DATAERR,
+                         "source %s: all of its %zu shards are bad, expected a good one: %s",
+                         source->name, source->left_out_count, source->left_out[0].reason);
     if (source->tokens == 0)
         return error_set(err, EX_DATAERR,
                          "source %s: its %zu shards hold %" PRIu64
@@ -92,6 +131,11 @@ void source_close(struct source *source)
 {
     for (size_t i = 0; i < source->shard_count; i++)
         shard_close(&source->shards[i]);
+    for (size_t i = 0; i < source->left_out_count; i++) {
+        free(source->left_out[i].path);
+        free(source->left_out[i].reason);
+    }
+    free(source->left_out);
     free(source->shards);
     free(source->first_document);
     free(source->name);

@@ -21,26 +21,29 @@ struct status {
     json_t *planning_at, *planning_target; /* numbers while the planner is busy */
     json_t *snapshots;                     /* an object, or null where none are kept */
     json_t *ledger;                        /* an object */
+    json_t *bad_shards;                    /* an object */
     json_int_t cache_bytes, cache_limit_bytes, cache_payloads, in_flight_bytes;
 };
 
 static int read_status(json_t *answer, struct status *status, struct error *err)
 {
     json_error_t why;
-    if (json_unpack_ex(
-            answer, &why, 0,
-            "{ss ss ss ss sF so so so sI sI sI sI sI sI sI so so s{sI sI sI sI} s?o s?o s?o s?o}",
-            "job", &status->job, "server", &status->server, "state", &status->state, "job_digest",
-            &status->job_digest, "uptime_s", &status->uptime_s, "planned_step", &status->planned,
-            "requested_step", &status->requested, "steps", &status->steps, "clients",
-            &status->clients, "waiting_requests", &status->waiting_requests, "batches",
-            &status->batches, "bytes_sent", &status->bytes_sent, "replanned_steps",
-            &status->replanned_steps, "unreachable", &status->unreachable, "congested",
-            &status->congested, "requests", &status->requests, "refusals", &status->refusals,
-            "cache", "bytes", &status->cache_bytes, "limit_bytes", &status->cache_limit_bytes,
-            "payloads", &status->cache_payloads, "in_flight_bytes", &status->in_flight_bytes,
-            "planning_at", &status->planning_at, "planning_target", &status->planning_target,
-            "snapshots", &status->snapshots, "ledger", &status->ledger))
+    if (json_unpack_ex(answer, &why, 0,
+                       "{ss ss ss ss sF so so so sI sI sI sI sI sI sI so so s{sI sI sI sI} s?o s?o "
+                       "s?o s?o s?o}",
+                       "job", &status->job, "server", &status->server, "state", &status->state,
+                       "job_digest", &status->job_digest, "uptime_s", &status->uptime_s,
+                       "planned_step", &status->planned, "requested_step", &status->requested,
+                       "steps", &status->steps, "clients", &status->clients, "waiting_requests",
+                       &status->waiting_requests, "batches", &status->batches, "bytes_sent",
+                       &status->bytes_sent, "replanned_steps", &status->replanned_steps,
+                       "unreachable", &status->unreachable, "congested", &status->congested,
+                       "requests", &status->requests, "refusals", &status->refusals, "cache",
+                       "bytes", &status->cache_bytes, "limit_bytes", &status->cache_limit_bytes,
+                       "payloads", &status->cache_payloads, "in_flight_bytes",
+                       &status->in_flight_bytes, "planning_at", &status->planning_at,
+                       "planning_target", &status->planning_target, "snapshots", &status->snapshots,
+                       "ledger", &status->ledger, "bad_shards", &status->bad_shards))
         return daemon_misfit(&why, err);
     return 0;
 }
@@ -124,6 +127,25 @@ static int describe_snapshots(struct table *facts, const struct status *status, 
         table_styled(facts, STYLE_WARNING, "%s could not be written, see the log",
                      human_count((uint64_t)errors, failed));
     }
+    return 0;
+}
+
+/* Only where there is something to be told. */
+static int describe_bad_shards(struct table *facts, const struct status *status, struct error *err)
+{
+    json_int_t left_out, steps;
+    json_error_t why;
+    if (!json_is_object(status->bad_shards))
+        return 0;
+    if (json_unpack_ex(status->bad_shards, &why, 0, "{sI sI}", "left_out", &left_out, "bad_steps",
+                       &steps))
+        return daemon_misfit(&why, err);
+    char shards[HUMAN_BYTES], bad[HUMAN_BYTES];
+    if (left_out == 0 && steps == 0)
+        return 0;
+    table_cell(facts, "bad shards");
+    table_styled(facts, STYLE_WARNING, "%s left out; %s steps cannot be served, see the log",
+                 human_count((uint64_t)left_out, shards), human_count((uint64_t)steps, bad));
     return 0;
 }
 
@@ -218,6 +240,8 @@ static int show_status(json_t *answer, struct output *out, struct error *err)
     describe_cache(facts, &status);
     describe_ledger(facts, &status);
     code = describe_snapshots(facts, &status, err);
+    if (!code)
+        code = describe_bad_shards(facts, &status, err);
     if (!code)
         code = table_print(facts, out, err);
     table_free(facts);

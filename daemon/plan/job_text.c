@@ -7,9 +7,21 @@
 
 #include "base/text.h"
 
+/* A line of its own, without what would make it look like fields. */
+static void write_left_out(FILE *file, const char *source, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    fprintf(file, "left out of %s: ", source);
+    for (const char *c = slash ? slash + 1 : path; *c; c++)
+        fputc((unsigned char)*c <= ' ' || *c == '=' || *c == 127 ? '?' : *c, file);
+    fputc('\n', file);
+}
+
 static void write_source(FILE *file, const struct source *source)
 {
     char digest[DIGEST_TEXT_BYTES];
+    for (size_t i = 0; i < source->left_out_count; i++)
+        write_left_out(file, source->name, source->left_out[i].path);
     fprintf(file, "corpus %s shards=%zu documents=%" PRIu64 " tokens=%" PRIu64 " fingerprint=%s\n",
             source->name, source->shard_count, source->documents, source->tokens,
             digest_text(source_fingerprint(source), digest));

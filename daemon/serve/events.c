@@ -191,6 +191,17 @@ static void collect_plans(struct server *server)
         on_failure(server, news.failed_step, &news.error);
 }
 
+/* A step is told once, however often its ranks ask again. */
+static void note_failure(struct server *server, const struct gather_job *job)
+{
+    bool news = true;
+    if (bad_steps_counts(&job->error))
+        news = bad_steps_add(&server->bad_steps, job->key, &job->error);
+    if (news)
+        log_write(server->log, LOG_LEVEL_ERROR, "gathering failed",
+                  (struct log_field[]){ log_text("error", job->error.text), log_end() });
+}
+
 static void collect_payloads(struct server *server)
 {
     struct gather_job *job;
@@ -202,10 +213,10 @@ static void collect_payloads(struct server *server)
         }
         if (job->payload) {
             payload_cache_fill(&server->cache, job->key, job->payload);
+            bad_steps_clear(&server->bad_steps, job->key);
         } else {
             payload_cache_cancel(&server->cache, job->key);
-            log_write(server->log, LOG_LEVEL_ERROR, "gathering failed",
-                      (struct log_field[]){ log_text("error", job->error.text), log_end() });
+            note_failure(server, job);
         }
         requests_on_payload(server, job);
         gather_job_free(job);

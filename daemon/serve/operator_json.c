@@ -86,6 +86,20 @@ static json_t *ledger_facts(const struct lineage *lineage)
     return object;
 }
 
+static json_t *bad_shard_facts(const struct server *server)
+{
+    size_t left_out = 0;
+    for (size_t i = 0; i < server->corpus->source_count; i++)
+        left_out += server->corpus->sources[i].left_out_count;
+    const struct bad_steps *bad = &server->bad_steps;
+    json_t *object = json_object();
+    json_put(object, "left_out", number(left_out));
+    json_put(object, "bad_steps", number(bad_steps_count(bad)));
+    json_put(object, "bad_steps_found", number(bad->found));
+    json_put(object, "failures", number(bad->failures));
+    return object;
+}
+
 static void set_progress(json_t *object, const struct server *server)
 {
     struct plan_store_facts facts;
@@ -121,6 +135,7 @@ char *operator_json_status(const struct server *server)
     json_put(object, "refusals", refusals(counters, &server->access));
     json_put(object, "cache", cache_facts(server));
     json_put(object, "snapshots", snapshot_facts(server));
+    json_put(object, "bad_shards", bad_shard_facts(server));
     json_put(object, "ledger", ledger_facts(server->lineage));
     return json_text(object, JSON_COMPACT);
 }
@@ -238,6 +253,7 @@ static json_t *source_new(const struct source *source, const struct source_curso
     json_put(object, "format", json_string(format));
     json_put(object, "shards", number(source->shard_count));
     json_put(object, "documents", number(source->documents));
+    json_put(object, "left_out_shards", number(source->left_out_count));
     json_put(object, "empty_documents", number(source->empty_documents));
     json_put(object, "tokens", number(source->tokens));
     json_put(object, "target_share", json_real(target));

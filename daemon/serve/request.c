@@ -89,9 +89,36 @@ static void note_answered(struct server *server, struct session *session, uint64
     plan_store_front(server->plans, step);
 }
 
+/* A share that failed is answered by its own gathering: it may have become well. */
+static const struct bad_step *spoilt(const struct server *server, const struct request *request)
+{
+    const struct bad_step *bad = bad_steps_find(&server->bad_steps, request->question.step);
+    bool own = bad && bad->key.microbatch == request->question.microbatch &&
+               bad->key.rank == request->question.cp_rank;
+    return own || !wants_tokens(&request->question) ? NULL : bad;
+}
+
+/* Nobody need ask for the share that failed itself for the step to become well. */
+static void try_again(struct server *server, struct shared_plan *plan, struct payload_key key)
+{
+    struct payload *present;
+    size_t bytes =
+        payload_bytes(&plan->plan, key.microbatch, key.rank, server->corpus->token_bytes);
+    if (payload_cache_find(&server->cache, key, &present) == PAYLOAD_ABSENT &&
+        payload_cache_reserve(&server->cache, key, bytes, UINT64_MAX) &&
+        !gather_submit(server->gather, plan, key, true))
+        payload_cache_cancel(&server->cache, key);
+}
+
 static void deliver(struct server *server, struct request *request, struct shared_plan *plan,
                     struct payload *payload)
 {
+    const struct bad_step *bad = spoilt(server, request);
+    if (bad) {
+        try_again(server, plan, bad->key);
+        answer(server, request, reply_status(bad->error.code), bad->error.text);
+        return;
+    }
     size_t bytes = (payload ? payload->bytes : 0) + plan->bytes;
     if (!has_room(server, request->session->flight, bytes)) {
         stall(server, request);
@@ -250,8 +277,24 @@ static void conclude(struct server *server, struct request *request, const struc
         answer(server, request, reply_status(job->error.code), job->error.text);
 }
 
+/* Everybody who waits for tokens of a step that is bad. */
+static void answer_step(struct server *server, const struct gather_job *job)
+{
+    struct hash_link *link = hash_table_find(&server->waiting, job->key.step);
+    while (link) {
+        struct hash_link *next = hash_table_same(link);
+        if (wants_tokens(&request_of(link)->question))
+            answer(server, request_of(link), reply_status(job->error.code), job->error.text);
+        link = next;
+    }
+}
+
 void requests_on_payload(struct server *server, const struct gather_job *job)
 {
+    if (!job->payload && bad_steps_counts(&job->error)) {
+        answer_step(server, job);
+        return;
+    }
     struct hash_link *link = hash_table_find(&server->waiting, job->key.step);
     while (link) {
         struct hash_link *next = hash_table_same(link);

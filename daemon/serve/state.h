@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "serve/access.h"
+#include "serve/bad_steps.h"
 #include "serve/deadline.h"
 #include "serve/endpoint.h"
 #include "serve/flight.h"
@@ -91,6 +92,7 @@ struct server {
     uint64_t front;     /* the job stands here; see housekeeping */
     bool has_requested; /* requested_step is known */
     uint64_t requested_step;
+    struct bad_steps bad_steps;
     struct payload_key ahead; /* the next payload to gather ahead of demand */
     struct server_counters counters;
     struct error fatal; /* why the server could not start */

@@ -21,6 +21,17 @@ static void expect_failure(struct peer *peer, const struct question *question, u
     answer_free(&answer);
 }
 
+static uint32_t status_of(struct peer *peer, uint64_t step, uint32_t share)
+{
+    struct question question = { step, share / DAEMON_CP, share % DAEMON_CP, PEER_ALL_PARTS,
+                                 PEER_PATIENCE_MS };
+    struct answer answer;
+    peer_get(peer, &question, &answer);
+    uint32_t status = answer_status(&answer);
+    answer_free(&answer);
+    return status;
+}
+
 Test(shards, an_id_over_the_vocabulary_is_bad_data)
 {
     struct daemon_process ballastd;
@@ -56,6 +67,43 @@ Test(shards, a_shard_that_shrinks_is_an_input_error)
     struct question far = { 500, 0, 0, PEER_ALL_PARTS, PEER_PATIENCE_MS };
     expect_failure(&peer, &far, WIRE_IO_ERROR);
     cr_assert_neq(early, 0);
+    peer_close(&peer);
+    cr_assert_eq(daemon_close(&ballastd), 0);
+}
+
+/* One bad document, which lies in one share of one step: every rank of that step is told. */
+Test(shards, every_rank_of_a_bad_step_is_told_and_no_other_step_suffers)
+{
+    struct daemon_process ballastd;
+    struct peer peer;
+    char path[TEMP_PATH_BYTES];
+    size_t bytes;
+    daemon_prepare(&ballastd, "");
+    unsigned char *tokens = file_read_all(temp_path(&ballastd.dir, "shard.bin", path), &bytes);
+    unsigned char *middle = tokens + bytes / 4 * 2, good[2] = { middle[0], middle[1] };
+    memset(middle, 0xff, sizeof good);
+    file_write(path, tokens, bytes);
+    ballastd.pid = daemon_spawn(&ballastd);
+    peer_open(&peer, ballastd.endpoint);
+
+    uint64_t bad_step = UINT64_MAX;
+    for (uint64_t step = 0; bad_step == UINT64_MAX; step++)
+        for (uint32_t share = 0; share < DAEMON_MICROBATCHES * DAEMON_CP; share++)
+            if (status_of(&peer, step, share) == WIRE_BAD_DATA)
+                bad_step = step;
+    for (uint32_t share = 0; share < DAEMON_MICROBATCHES * DAEMON_CP; share++) {
+        struct question question = { bad_step, share / DAEMON_CP, share % DAEMON_CP, PEER_ALL_PARTS,
+                                     PEER_PATIENCE_MS };
+        expect_failure(&peer, &question, WIRE_BAD_DATA);
+        cr_assert_eq(status_of(&peer, bad_step + 1, share), WIRE_OK);
+    }
+
+    memcpy(middle, good, sizeof good);
+    file_write(path, tokens, bytes);
+    while (status_of(&peer, bad_step, 0) != WIRE_OK)
+        ; /* the share that failed is read again */
+    cr_assert_neq(peer_step_hash(&peer, bad_step, DAEMON_MICROBATCHES, DAEMON_CP), 0);
+    free(tokens);
     peer_close(&peer);
     cr_assert_eq(daemon_close(&ballastd), 0);
 }

@@ -156,6 +156,7 @@ def test_fetching(control, workplace, job, fault):
 
 BATCHES = [(microbatch, rank) for microbatch in range(4) for rank in range(2)]
 RETRYABLE = [ballast_wire.STATUSES.index(name) for name in ("TIMEOUT", "BUSY", "IO_ERROR")]
+IO_ERROR = ballast_wire.STATUSES.index("IO_ERROR")
 PATIENCE_MS = 200  # for an answer; one that found no memory does not come
 TRIES = 40
 STEPS = 200 if not harness.sanitizers() else 40
@@ -272,6 +273,11 @@ def test_serving_while_nothing_works(control, workplace, stateful, fault):
                     assert reply.status in (OK, *RETRYABLE), reply.message
                 except (TimeoutError, ballast_wire.StatusError):
                     pass  # no memory, not even for an answer
+        if fault != MEMORY:
+            with ballast_wire.Operator(daemon.serve["admin"]) as operator:
+                _, values, _ = operator.ask("Admin", command="snapshot", arguments=[])
+                assert values["status"] == IO_ERROR and "state.directory" in values["message"] \
+                    or ".snapshot" in values["message"], values
         assert daemon.alive() and control.hits() > 0
         control.arm(NONE)
         assert [served(daemon.endpoint, step) for step in range(3)] == before

@@ -9,6 +9,7 @@
 #include <ifaddrs.h>
 #include <link.h>
 #include <netdb.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -323,6 +324,17 @@ SHIM int getifaddrs(struct ifaddrs **ret_addresses)
     NEXT(function, "getifaddrs")
     inside = true;
     int result = next(ret_addresses);
+    inside = false;
+    return result;
+}
+
+/* What a sanitizer asks of every thread that begins. */
+SHIM int pthread_getattr_np(pthread_t thread, pthread_attr_t *ret_attributes)
+{
+    typedef int function(pthread_t, pthread_attr_t *);
+    NEXT(function, "pthread_getattr_np")
+    inside = true;
+    int result = next(thread, ret_attributes);
     inside = false;
     return result;
 }

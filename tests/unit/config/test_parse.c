@@ -17,6 +17,7 @@ static const char *const design_sample =
     "max_sequence_length: 196608\n"
     "long_documents: truncate\n"
     "last_step: serve\n"
+    "on_bad_shard: skip\n"
     "packing:  { policy: plain, window: 8, outlier_thresholds: [10, 20, 30], "
     "max_waiting_steps: 5 }\n"
     "sharding: { strategy: per-document, tile: 64, pad_to_multiple: 16 }\n"
@@ -43,6 +44,8 @@ Test(config_parse, reads_every_key_of_the_job)
     cr_expect_eq(config->max_sequence_length, 196608);
     cr_expect_eq(config->long_documents, LONG_TRUNCATE);
     cr_expect_eq(config->last_step, LAST_STEP_SERVE);
+    cr_expect_eq(config->on_bad_shard, BAD_SHARD_SKIP);
+    cr_expect(config->sources[0].leave_out_bad && config->sources[1].leave_out_bad);
     config_free(config);
 }
 
@@ -109,6 +112,8 @@ Test(config_parse, fills_in_defaults_of_the_job)
     cr_expect_eq(config->max_sequence_length, 8192, "2 x S for wlb");
     cr_expect_eq(config->long_documents, LONG_SPLIT);
     cr_expect_eq(config->last_step, LAST_STEP_DROP);
+    cr_expect_eq(config->on_bad_shard, BAD_SHARD_STOP);
+    cr_expect_not(config->sources[0].leave_out_bad);
     config_free(config);
 }
 

@@ -42,6 +42,7 @@ Test(config_print, shows_every_key_in_the_order_of_the_sample)
                               "max_sequence_length: 8192\n"
                               "long_documents: split\n"
                               "last_step: drop\n"
+                              "on_bad_shard: stop\n"
                               "packing:\n"
                               "  policy: wlb\n"
                               "  window: 1\n"

@@ -14,7 +14,8 @@ struct refusal {
 #define REST "context_window: 4096\ncost: { crossover_tokens: 1024 }\n"
 #define TOP_KEYS                                                                                   \
     "job, seed, sources, vocab_size, parallel, context_window, max_sequence_length, "              \
-    "long_documents, last_step, packing, sharding, cost, serve, access, observe and state"
+    "long_documents, last_step, on_bad_shard, packing, sharding, cost, serve, access, observe "    \
+    "and state"
 #define SYNTAX "; check indentation (spaces, no tabs), colons and brackets"
 #define ALIASES                                                                                    \
     "anchors (&name) and aliases (*name) are not supported: write the value out, or quote a glob " \
@@ -163,6 +164,8 @@ Test(config_refusals, types)
         { SMALLEST "long_documents: cut\n",
           "job.yaml:6: long_documents: found \"cut\", expected split, truncate or drop" },
         { SMALLEST "last_step: 1\n", "job.yaml:6: last_step: found \"1\", expected serve or drop" },
+        { SMALLEST "on_bad_shard: fail\n",
+          "job.yaml:6: on_bad_shard: found \"fail\", expected stop or skip" },
         { SMALLEST "sharding: { strategy: zigzag }\n",
           "job.yaml:6: sharding.strategy: found \"zigzag\", expected per-sequence, per-document, "
           "adaptive or hybrid" },

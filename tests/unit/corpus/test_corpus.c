@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "corpus/corpus.h"
 #include "one_source.h"
@@ -65,6 +66,73 @@ static struct digest fingerprint(void)
     struct digest digest = corpus->fingerprint;
     corpus_close(corpus);
     return digest;
+}
+
+/* Cuts a shard's tokens short. */
+static void damage(const char *name)
+{
+    char path[TEMP_PATH_BYTES];
+    file_write(temp_path(&dir, name, path), "", 0);
+}
+
+static void expect_refused(const char *const *fragments)
+{
+    struct corpus *corpus = NULL;
+    struct error err = { 0 };
+    cr_assert_eq(corpus_open(specs, 2, 50257, NULL, NULL, &corpus, &err), EX_DATAERR);
+    must_say(err.text, fragments);
+}
+
+Test(corpus, a_bad_shard_is_left_out_where_that_is_wanted)
+{
+    damage("web-0.bin");
+    expect_refused((const char *const[]){ "source web", "web-0.bin", NULL });
+    specs[0].leave_out_bad = specs[1].leave_out_bad = true;
+    struct corpus *corpus = open_both();
+    const struct source *web = &corpus->sources[0];
+    cr_assert_eq(web->shard_count, 1);
+    cr_assert_eq(web->documents, 2);
+    cr_assert_eq(web->tokens, 15);
+    cr_assert_eq(web->left_out_count, 1);
+    must_say(web->left_out[0].path, (const char *const[]){ "/web-0.idx", NULL });
+    must_say(web->left_out[0].reason, (const char *const[]){ "web-0.bin", "0 bytes", NULL });
+    cr_assert_eq(corpus->sources[1].left_out_count, 0);
+    cr_assert_eq(source_document_tokens(web, 1), 8);
+    unsigned char tokens[16];
+    cr_assert_eq(corpus_read(corpus, 0, 1, 0, 8, tokens, NULL), 0);
+    corpus_close(corpus);
+}
+
+Test(corpus, what_is_left_out_stands_in_the_fingerprint)
+{
+    specs[0].leave_out_bad = true;
+    struct digest whole = fingerprint();
+    damage("web-0.bin");
+    struct digest without = fingerprint();
+    char path[TEMP_PATH_BYTES];
+    unlink(temp_path(&dir, "web-0.idx", path));
+    struct digest gone = fingerprint();
+    cr_assert(!digest_equal(whole, without));
+    cr_assert(!digest_equal(gone, without), "left out is not the same as not there");
+}
+
+Test(corpus, a_source_needs_one_good_shard)
+{
+    specs[0].leave_out_bad = true;
+    damage("web-0.bin");
+    damage("web-1.bin");
+    expect_refused((const char *const[]){ "source web", "all of its 2 shards", "web-0.bin", NULL });
+}
+
+Test(corpus, paths_that_match_nothing_are_refused_all_the_same)
+{
+    char nothing[TEMP_PATH_BYTES], *paths[] = { nothing };
+    temp_path(&dir, "no-such-*.idx", nothing);
+    specs[0].paths = paths;
+    specs[0].leave_out_bad = true;
+    struct corpus *corpus = NULL;
+    struct error err = { 0 };
+    cr_assert_eq(corpus_open(specs, 2, 50257, NULL, NULL, &corpus, &err), EX_NOINPUT);
 }
 
 static void must_be_bad_spec(size_t count, const char *const *fragments)

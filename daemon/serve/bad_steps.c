@@ -1,0 +1,45 @@
+#include "serve/bad_steps.h"
+
+#include <stddef.h>
+
+bool bad_steps_counts(const struct error *error)
+{
+    return error->code == EX_DATAERR || error->code == EX_IOERR || error->code == EX_NOINPUT;
+}
+
+const struct bad_step *bad_steps_find(const struct bad_steps *bad, uint64_t step)
+{
+    for (unsigned i = 0; i < BAD_STEPS_KNOWN; i++)
+        if (bad->steps[i].known && bad->steps[i].key.step == step)
+            return &bad->steps[i];
+    return NULL;
+}
+
+bool bad_steps_add(struct bad_steps *bad, struct payload_key key, const struct error *error)
+{
+    struct bad_step *step = (struct bad_step *)bad_steps_find(bad, key.step);
+    bool news = step == NULL;
+    if (news) {
+        step = &bad->steps[bad->next];
+        bad->next = (bad->next + 1) % BAD_STEPS_KNOWN;
+        bad->found++;
+    }
+    bad->failures++;
+    *step = (struct bad_step){ .key = key, .error = *error, .known = true };
+    return news;
+}
+
+void bad_steps_clear(struct bad_steps *bad, struct payload_key key)
+{
+    struct bad_step *step = (struct bad_step *)bad_steps_find(bad, key.step);
+    if (step && step->key.microbatch == key.microbatch && step->key.rank == key.rank)
+        step->known = false;
+}
+
+unsigned bad_steps_count(const struct bad_steps *bad)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < BAD_STEPS_KNOWN; i++)
+        count += bad->steps[i].known;
+    return count;
+}

@@ -1,0 +1,48 @@
+/*
+ * Steps of which a share could not be gathered, because a token shard is bad. Every rank of such a
+ * step is told, also those whose own share is good: the step cannot be trained on, and who does not
+ * hear of it would wait for the others in a collective operation. A share that failed is gathered
+ * anew whenever it is asked for; once that succeeds the step is well again.
+ *
+ * Bounded: the latest ones are known. Thread: the loop's. Owner: the server.
+ */
+#ifndef BALLAST_SERVE_BAD_STEPS_H
+#define BALLAST_SERVE_BAD_STEPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "serve/payload_cache.h"
+
+#define BAD_STEPS_KNOWN 64
+
+struct bad_step {
+    struct payload_key key; /* the share that failed last */
+    struct error error;
+    bool known;
+};
+
+struct bad_steps {
+    struct bad_step steps[BAD_STEPS_KNOWN];
+    unsigned next;     /* to be used again */
+    uint64_t failures; /* since the start */
+    uint64_t found;    /* steps, since the start */
+};
+
+/* Is it the shard that is at fault, and not a shortage that may pass? */
+bool bad_steps_counts(const struct error *error);
+
+/* A share could not be gathered; true when that is news of the step. */
+bool bad_steps_add(struct bad_steps *bad, struct payload_key key, const struct error *error);
+
+/* A share was gathered. */
+void bad_steps_clear(struct bad_steps *bad, struct payload_key key);
+
+/* What is known against a step; NULL: nothing. */
+const struct bad_step *bad_steps_find(const struct bad_steps *bad, uint64_t step);
+
+/* Steps known to be bad now. */
+unsigned bad_steps_count(const struct bad_steps *bad);
+
+#endif
