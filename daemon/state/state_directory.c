@@ -84,10 +84,19 @@ static bool parse_name_with(const char *name, const char *suffix, struct digest 
 
 /* ---- the directory ---- */
 
+/* Does the path still lead to what is open? It may have been removed, moved or mounted over. */
+static bool still_there(const struct state_directory *directory)
+{
+    struct stat open, there;
+    return fstat(directory->fd, &open) == 0 && stat(directory->path, &there) == 0 &&
+           open.st_ino == there.st_ino && open.st_dev == there.st_dev;
+}
+
 int state_directory_open(struct state_directory *directory, struct error *err)
 {
-    if (directory->fd >= 0)
+    if (directory->fd >= 0 && still_there(directory))
         return 0;
+    state_directory_close(directory);
     const char *path = directory->path;
     int fd = open_again(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0 && errno == ENOENT && mkdir(path, 0750) == 0)

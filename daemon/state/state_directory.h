@@ -53,7 +53,8 @@ struct state_list {
 
 /*
  * Opens the directory, and makes it when only the last part of its path is missing. Does nothing
- * when it is open. EX_CANTCREAT names path and reason.
+ * when it is open and the path still leads there; else it opens what is there now, without the
+ * lock. EX_CANTCREAT names path and reason.
  */
 int state_directory_open(struct state_directory *directory, struct error *err);
 

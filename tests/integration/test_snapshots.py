@@ -3,6 +3,7 @@ import contextlib
 import hashlib
 import os
 import random
+import shutil
 import threading
 
 import pytest
@@ -274,6 +275,7 @@ def test_a_source_that_changed_is_named(config, workplace):
 
 def expect_serving_without(daemon, reason):
     """It serves, says once why it saves nothing, and counts."""
+    written = daemon.status()["snapshots"]["written"]
     with ballast_wire.Operator(daemon.serve["admin"]) as operator:
         kind, values, _ = operator.ask("Admin", command="snapshot", arguments=[])
     assert kind == "AdminReply"
@@ -281,7 +283,7 @@ def expect_serving_without(daemon, reason):
     assert reason in values["message"]
     train(daemon.endpoint, range(3 * EVERY))
     status = daemon.status()["snapshots"]
-    assert status["snapshot_errors"] > 1 and status["written"] == 0
+    assert status["snapshot_errors"] > 1 and status["written"] == written
     lines = [line for line in daemon.stderr().splitlines() if "no snapshot written" in line]
     assert lines and reason in lines[-1] and len(lines) <= 2
 
@@ -292,6 +294,24 @@ def test_a_directory_that_is_missing(config, workplace):
         expect_serving_without(daemon, "No such file or directory")
         os.makedirs(config["state"]["directory"])
         assert admin(daemon, "snapshot")["step"] > 0
+        assert "snapshots are written again" in daemon.stderr()
+
+
+def test_a_directory_that_vanishes(config, workplace):
+    folder = config["state"]["directory"]
+    with harness.Daemon(workplace.write("job", config)) as daemon:
+        train(daemon.endpoint, range(EVERY))
+        assert admin(daemon, "snapshot")["step"] > 0
+        os.rename(folder, folder + ".moved")
+        train(daemon.endpoint, range(EVERY, 2 * EVERY))
+        saved = admin(daemon, "snapshot")
+        assert saved["step"] in snapshots(folder), "made anew"
+        shutil.rmtree(folder)
+        with open(folder, "w", encoding="ascii") as file:
+            file.write("in the way")
+        expect_serving_without(daemon, "Not a directory")
+        os.unlink(folder)
+        assert admin(daemon, "snapshot")["step"] in snapshots(folder)
         assert "snapshots are written again" in daemon.stderr()
 
 
