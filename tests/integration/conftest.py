@@ -2,6 +2,7 @@
 import pytest
 
 import corpora
+import faults
 import harness
 
 
@@ -24,3 +25,15 @@ def corpus(request):
     if request.param == "real" and not found:
         pytest.skip("the real corpus is not here")
     return found or request.getfixturevalue("small_corpus")
+
+
+@pytest.fixture
+def control(workplace):
+    """The fault shim; tests that cannot have it are skipped."""
+    if "thread" in harness.sanitizers():
+        pytest.skip("the thread sanitizer's runtime does not stand behind a shim")
+    with faults.faults(workplace) as found:
+        found.run([harness.program("ballastctl"), "--version"], faults.MEMORY)
+        if not found.count():
+            pytest.skip("this sanitizer's allocator is linked into the program: no shim before it")
+        yield found

@@ -8,6 +8,9 @@ import harness
 
 NONE, MEMORY, INTERRUPTED, SHORT, IO, FULL, DESCRIPTORS = range(7)
 NAMES = ("none", "memory", "interrupted", "short", "I/O", "full", "descriptors")
+EVERY = (MEMORY, INTERRUPTED, SHORT, IO, FULL, DESCRIPTORS)
+HARMLESS = (INTERRUPTED, SHORT)  # what programs must put up with
+SYSEXITS = range(64, 79)
 LAYOUT = struct.Struct("<IIQQQQ")  # fault, goes_on, at, count, hits, thread
 
 
