@@ -60,7 +60,7 @@ static int check_order(struct import *import, const char *path, struct error *er
 {
     size_t bytes = strlen(path) + 1;
     bool sorted = !import->last || compare_paths(import->last, path) < 0;
-    if (!sorted || !grow(import->last, &import->last_capacity, bytes))
+    if (!sorted || !grow(import->last, &import->last_capacity, bytes) || !import->last)
         return error_memory(err, "sorting a directory");
     memcpy(import->last, path, bytes);
     return 0;
