@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "config/document.h"
 
 /* Every member of a configuration that may change, whole; weights come on top. */
@@ -99,30 +100,33 @@ static void write_identity(FILE *file, const struct document *document, const st
     }
 }
 
+static int write_all(const struct document *document, const struct config *config, bool identity,
+                     char **ret_text, struct error *err)
+{
+    static const char what[] = "writing settings down";
+    struct text text;
+    int status = text_open(&text, what, err);
+    if (status)
+        return status;
+    if (identity)
+        write_identity(text.file, document, config);
+    write_settings(text.file, document, config);
+    return text_close(&text, what, ret_text, NULL, err);
+}
+
 static int describe(const struct config *config, bool identity, char **ret_text, struct error *err)
 {
-    char *printed = NULL, *text = NULL;
-    size_t bytes = 0;
+    char *printed = NULL;
     struct document document;
     int status = config_print(config, &printed, err);
     if (status)
         return status;
     status = document_init(&document, "configuration", printed, strlen(printed), NULL, 0, err);
     free(printed);
-    FILE *file = status ? NULL : open_memstream(&text, &bytes);
-    if (file && identity)
-        write_identity(file, &document, config);
-    if (file)
-        write_settings(file, &document, config);
+    if (!status)
+        status = write_all(&document, config, identity, ret_text, err);
     document_fini(&document);
-    if (status)
-        return status;
-    if (!file || fclose(file)) {
-        free(text);
-        return error_memory(err, "writing settings down");
-    }
-    *ret_text = text;
-    return 0;
+    return status;
 }
 
 int config_settings(const struct config *config, char **ret_text, struct error *err)

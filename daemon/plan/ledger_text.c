@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "plan/ledger.h"
 
 #define FIRST_LINE "ballast ledger 1\n"
@@ -59,19 +60,19 @@ static struct digest sum_of(const char *text, size_t bytes)
 int job_ledger_encode(const struct job_ledger *ledger, char **ret_text, size_t *ret_bytes,
                       struct error *err)
 {
-    char *text = NULL, sum[DIGEST_TEXT_BYTES];
-    size_t bytes = 0;
-    FILE *file = open_memstream(&text, &bytes);
-    if (!file)
-        return error_memory(err, "writing the ledger");
-    write_body(file, ledger);
-    bool written = fflush(file) == 0;
-    if (written)
-        fprintf(file, "sum %s\n", digest_text(sum_of(text, bytes), sum));
-    if (fclose(file) || !written) {
-        free(text);
-        return error_memory(err, "writing the ledger");
-    }
+    static const char what[] = "writing the ledger";
+    struct text body;
+    int status = text_open(&body, what, err);
+    if (status)
+        return status;
+    write_body(body.file, ledger);
+    fflush(body.file); /* what fails here fails again at the end */
+    char *text, sum[DIGEST_TEXT_BYTES];
+    size_t bytes;
+    fprintf(body.file, "sum %s\n", digest_text(sum_of(body.bytes, body.count), sum));
+    status = text_close(&body, what, &text, &bytes, err);
+    if (status)
+        return status;
     if (bytes > LEDGER_MOST_BYTES) {
         free(text);
         return error_set(err, EX_CANTCREAT, "the ledger would have %zu bytes, at most %zu", bytes,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "plan/epoch.h"
 #include "plan/plan.h"
 
@@ -30,19 +31,17 @@ static int entry_text(const struct planner *planner, size_t index, size_t epoch,
                       size_t *ret_bytes, struct error *err)
 {
     const struct ledger_entry *entry = &planner->history->ledger.entries[index];
-    FILE *file = open_memstream(ret_text, ret_bytes);
-    if (!file)
-        return error_memory(err, "reading the ledger");
+    struct text text;
+    int status = text_open(&text, "reading the ledger", err);
+    if (status)
+        return status;
     if (entry->kind == LEDGER_SKIP)
-        fprintf(file, "skip %llu %llu\n", (unsigned long long)entry->step,
+        fprintf(text.file, "skip %llu %llu\n", (unsigned long long)entry->step,
                 (unsigned long long)entry->last_step);
     else
-        fprintf(file, "reshape %llu\n%s", (unsigned long long)entry->step,
+        fprintf(text.file, "reshape %llu\n%s", (unsigned long long)entry->step,
                 epoch_job_text(planner->epochs[epoch]));
-    if (fclose(file) == 0)
-        return 0;
-    free(*ret_text);
-    return error_memory(err, "reading the ledger");
+    return text_close(&text, "reading the ledger", ret_text, ret_bytes, err);
 }
 
 static int open_epochs(struct planner *planner, const struct corpus *corpus, struct error *err)

@@ -1,12 +1,11 @@
-#include <jansson.h>
-
+#include "base/json_text.h"
 #include "plan/where.h"
 
 static json_t *ranks_json(const struct where *where, const struct where_place *place)
 {
     json_t *array = json_array();
     for (uint32_t i = 0; i < place->rank_count; i++)
-        json_array_append_new(array, json_integer(where->ranks[place->first_rank + i]));
+        json_push(array, json_integer(where->ranks[place->first_rank + i]));
     return array;
 }
 
@@ -18,10 +17,10 @@ static json_t *place_json(const struct where *where, const struct where_place *p
                                "length", (json_int_t)place->length);
     if (place->kind != WHERE_SERVED)
         return object;
-    json_object_set_new(object, "microbatch", json_integer(place->microbatch));
-    json_object_set_new(object, "dp", json_integer(place->dp));
-    json_object_set_new(object, "slot", json_integer(place->slot));
-    json_object_set_new(object, "ranks", ranks_json(where, place));
+    json_put(object, "microbatch", json_integer(place->microbatch));
+    json_put(object, "dp", json_integer(place->dp));
+    json_put(object, "slot", json_integer(place->slot));
+    json_put(object, "ranks", ranks_json(where, place));
     return object;
 }
 
@@ -30,14 +29,13 @@ int where_json(const struct where *where, const struct planner *planner,
 {
     json_t *places = json_array();
     for (size_t i = 0; i < where->count; i++)
-        json_array_append_new(places, place_json(where, &where->places[i]));
+        json_push(places, place_json(where, &where->places[i]));
     json_t *object = json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:b, s:I, s:o}", "source", corpus->sources[where->source].name,
         "document", (json_int_t)where->document, "epoch", (json_int_t)where->epoch, "tokens",
         (json_int_t)where->tokens, "position", (json_int_t)where->position, "begun",
         (int)where->begun, "searched_to", (json_int_t)planner_next_step(planner), "places", places);
-    char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
-    json_decref(object);
+    char *text = json_text(object, JSON_COMPACT);
     if (!text)
         return error_memory(err, "writing places as JSON");
     *ret_text = text;

@@ -36,6 +36,13 @@ void bad_steps_clear(struct bad_steps *bad, struct payload_key key)
         step->known = false;
 }
 
+void bad_steps_drop_from(struct bad_steps *bad, uint64_t step)
+{
+    for (unsigned i = 0; i < BAD_STEPS_KNOWN; i++)
+        if (bad->steps[i].key.step >= step)
+            bad->steps[i].known = false;
+}
+
 unsigned bad_steps_count(const struct bad_steps *bad)
 {
     unsigned count = 0;

@@ -39,6 +39,9 @@ bool bad_steps_add(struct bad_steps *bad, struct payload_key key, const struct e
 /* A share was gathered. */
 void bad_steps_clear(struct bad_steps *bad, struct payload_key key);
 
+/* Steps from `step` on are planned anew: nothing is known of them. */
+void bad_steps_drop_from(struct bad_steps *bad, uint64_t step);
+
 /* What is known against a step; NULL: nothing. */
 const struct bad_step *bad_steps_find(const struct bad_steps *bad, uint64_t step);
 

@@ -224,6 +224,7 @@ void ledger_command_end(struct server *server, const struct planner_change *chan
         return;
     server_follow(server, change->lineage);
     payload_cache_drop_from(&server->cache, step);
+    bad_steps_drop_from(&server->bad_steps, step);
     take_back_requested(server, step);
     if (server->ahead.step >= step)
         server->ahead = (struct payload_key){ .step = step };

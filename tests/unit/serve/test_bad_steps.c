@@ -48,6 +48,16 @@ Test(bad_steps, another_share_does_not_make_it_well)
     cr_expect_not_null(bad_steps_find(&bad, 7));
 }
 
+Test(bad_steps, a_step_that_is_planned_anew_is_another)
+{
+    for (uint64_t step = 5; step < 8; step++)
+        bad_steps_add(&bad, (struct payload_key){ step, 0, 0 }, &bad_data);
+    bad_steps_drop_from(&bad, 6);
+    cr_expect_not_null(bad_steps_find(&bad, 5));
+    cr_expect_null(bad_steps_find(&bad, 6));
+    cr_expect_null(bad_steps_find(&bad, 7));
+}
+
 Test(bad_steps, the_latest_are_known)
 {
     for (uint64_t step = 0; step < 3 * BAD_STEPS_KNOWN; step++)
