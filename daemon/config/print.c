@@ -73,7 +73,9 @@ int config_print(const struct config *config, char **ret_text, struct error *err
     char *saved;
     size_t bytes;
     cyaml_err_t code = cyaml_save_data(&saved, &bytes, &config_cyaml, &config_schema, &shown, 0);
-    if (code == CYAML_ERR_OOM)
+    /* Of a configuration that was read, libyaml writes everything but what it has no memory for. */
+    if (code == CYAML_ERR_OOM || code == CYAML_ERR_LIBYAML_EMITTER_INIT ||
+        code == CYAML_ERR_LIBYAML_EVENT_INIT || code == CYAML_ERR_LIBYAML_EMITTER)
         return error_memory(err, "printing the configuration");
     if (code != CYAML_OK)
         return error_set(err, EX_SOFTWARE, "cannot print the configuration: %s",

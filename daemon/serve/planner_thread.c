@@ -371,10 +371,11 @@ static int open_job(struct planner_thread *self, const uint64_t *accept, struct 
         if (failed)
             return failed;
     }
-    const struct state_directory *directory =
-        self->snapshots ? snapshots_directory(self->snapshots) : NULL;
+    const struct state_directory *directory = NULL;
     struct open_job job;
-    int failed = job_open(self->config, self->corpus, directory, &job, err);
+    int failed = self->snapshots ? snapshots_directory(self->snapshots, &directory, err) : 0;
+    if (!failed)
+        failed = job_open(self->config, self->corpus, directory, &job, err);
     if (failed)
         return failed;
     self->planner = job.planner;

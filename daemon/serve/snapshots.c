@@ -122,10 +122,26 @@ static void describe_last(struct snapshots *self, const struct lineage *lineage,
         snprintf(self->last_text, bytes, "%sledger entries=%zu\n", text, lineage_entries(lineage));
 }
 
+/* A directory that was moved away has taken the ledger along. */
+static int bring_ledger(struct snapshots *self, struct error *err)
+{
+    pthread_mutex_lock(&self->lock);
+    const struct lineage *lineage = self->lineage;
+    pthread_mutex_unlock(&self->lock);
+    const struct job_ledger *ours = &lineage->history->ledger;
+    struct job_ledger there = { 0 };
+    if (lineage_is_plain(lineage))
+        return 0;
+    int failed = state_directory_read_ledger(&self->directory, self->job, &there, NULL);
+    job_ledger_fini(&there);
+    return failed == EX_NOINPUT ? state_directory_write_ledger(&self->directory, ours, err) : 0;
+}
+
 /* With the disk held. */
 static int begin_to_write(struct snapshots *self, struct error *err)
 {
     int failed = state_directory_open(&self->directory, err);
+    bool anew = self->directory.lock < 0;
     if (!failed)
         failed = state_directory_lock(&self->directory, err);
     if (!failed)
@@ -133,6 +149,8 @@ static int begin_to_write(struct snapshots *self, struct error *err)
     if (!failed && self->last_text)
         failed = state_directory_write_job(
             &self->directory, lineage_digest(self->lineage, UINT64_MAX), self->last_text, err);
+    if (!failed && anew)
+        failed = bring_ledger(self, err);
     return failed;
 }
 
@@ -206,14 +224,19 @@ static int load(struct snapshots *self, struct planner *planner, const struct co
     return failed;
 }
 
-const struct state_directory *snapshots_directory(struct snapshots *self)
+int snapshots_directory(struct snapshots *self, const struct state_directory **ret_directory,
+                        struct error *err)
 {
     struct error why = { 0 };
-    if (state_directory_open(&self->directory, &why)) {
+    int failed = state_directory_open(&self->directory, &why);
+    if (failed == EX_OSERR || failed == EX_IOERR)
+        return error_set(err, failed, "%s", why.text);
+    if (failed) {
         self->facts.errors++;
         tell_trouble(self, &why);
     }
-    return &self->directory;
+    *ret_directory = &self->directory;
+    return 0;
 }
 
 /* False when there is no directory to look into. */

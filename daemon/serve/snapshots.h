@@ -36,10 +36,12 @@ int snapshots_new(const struct state_options *options, struct log *log, snapshot
                   void *context, struct snapshots **ret_snapshots, struct error *err);
 
 /*
- * Before snapshots_begin: the directory, open if that is possible, else logged. The snapshots'
- * own. Blocks on I/O.
+ * Before snapshots_begin: the directory, open if there is one, else that is logged. The snapshots'
+ * own. EX_OSERR, EX_IOERR: it may be there, with a ledger that must not be overlooked. Blocks on
+ * I/O.
  */
-const struct state_directory *snapshots_directory(struct snapshots *snapshots);
+int snapshots_directory(struct snapshots *snapshots, const struct state_directory **ret_directory,
+                        struct error *err);
 
 /*
  * Before anything is opened: goes on with a job whose corpus has changed, from its furthest

@@ -65,35 +65,50 @@ static int open_with(const struct config *config, const struct corpus *corpus,
 }
 
 /* Is `config` one that the ledger puts in force after step 0? */
-static bool names(const struct config *config, const struct history *history)
+static int names(const struct config *config, const struct history *history, bool *ret_found,
+                 struct error *err)
 {
     char *text = NULL;
-    bool found = false;
-    if (config_plan_text(config, &text, NULL))
-        return false;
-    for (size_t i = 1; i < history->count && !found; i++) {
+    int status = config_plan_text(config, &text, err);
+    *ret_found = false;
+    for (size_t i = 1; i < history->count && !status && !*ret_found; i++) {
         char *its_text = NULL;
-        found = config_plan_text(history->epochs[i].config, &its_text, NULL) == 0 &&
-                strcmp(text, its_text) == 0;
+        status = config_plan_text(history->epochs[i].config, &its_text, err);
+        *ret_found = !status && strcmp(text, its_text) == 0;
         free(its_text);
     }
     free(text);
-    return found;
+    return status;
 }
 
-/* Opens the job of this ledger if it is ours under a newer configuration; false if it is not. */
-static bool try_ledger(const struct config *config, const struct corpus *corpus,
-                       const struct state_directory *directory, struct digest digest,
-                       struct open_job *ret_job)
+/* A ledger that is no good for this job, and not one that could not be looked at. */
+static bool is_foreign(int status)
+{
+    return status == EX_DATAERR || status == EX_CONFIG || status == EX_NOINPUT;
+}
+
+/*
+ * Opens the job of this ledger if it is ours under a newer configuration; else *ret_ours is false.
+ * EX_OSERR, EX_IOERR, EX_SOFTWARE: nobody knows.
+ */
+static int try_ledger(const struct config *config, const struct corpus *corpus,
+                      const struct state_directory *directory, struct digest digest, bool *ret_ours,
+                      struct open_job *ret_job, struct error *err)
 {
     struct job_ledger ledger = { 0 };
     struct history *history = NULL;
-    bool ours = state_directory_read_ledger(directory, digest, &ledger, NULL) == 0 &&
-                history_new(config, &ledger, &history, NULL) == 0 && names(config, history) &&
-                open_with(config, corpus, &ledger, ret_job, NULL) == 0;
+    bool ours = false;
+    int status = state_directory_read_ledger(directory, digest, &ledger, err);
+    if (!status)
+        status = history_new(config, &ledger, &history, err);
+    if (!status)
+        status = names(config, history, &ours, err);
+    if (!status && ours)
+        status = open_with(config, corpus, &ledger, ret_job, err);
     history_free(history);
     job_ledger_fini(&ledger);
-    return ours;
+    *ret_ours = !status && ours;
+    return is_foreign(status) ? 0 : status;
 }
 
 /* `job` is open without a ledger, and is replaced where a ledger names its configuration. */
@@ -106,7 +121,9 @@ static int look_for_ledger(const struct config *config, const struct corpus *cor
     int status = state_directory_ledgers(directory, &ledgers, err);
     for (size_t i = 0; i < ledgers.count && !status; i++) {
         struct open_job other;
-        if (!try_ledger(config, corpus, directory, ledgers.jobs[i], &other))
+        bool ours;
+        status = try_ledger(config, corpus, directory, ledgers.jobs[i], &ours, &other, err);
+        if (!ours)
             continue;
         if (found) {
             job_close(&other);

@@ -92,6 +92,14 @@ static bool still_there(const struct state_directory *directory)
            open.st_ino == there.st_ino && open.st_dev == there.st_dev;
 }
 
+/* What has run out or broken down may hide a ledger; what is not there holds none. */
+static int refusal_of(int cause)
+{
+    if (cause == EIO)
+        return EX_IOERR;
+    return error_of_input(cause) == EX_OSERR ? EX_OSERR : EX_CANTCREAT;
+}
+
 int state_directory_open(struct state_directory *directory, struct error *err)
 {
     if (directory->fd >= 0 && still_there(directory))
@@ -102,7 +110,7 @@ int state_directory_open(struct state_directory *directory, struct error *err)
     if (fd < 0 && errno == ENOENT && mkdir(path, 0750) == 0)
         fd = open_again(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0)
-        return error_set(err, EX_CANTCREAT,
+        return error_set(err, refusal_of(errno),
                          "state.directory: cannot open %s: %s; make it, readable and writable by "
                          "this user",
                          path, strerror(errno));
@@ -217,6 +225,19 @@ static int open_list(const struct state_directory *directory, DIR **ret_stream, 
                      strerror(why));
 }
 
+/* NULL at the end. */
+static int next_name(const struct state_directory *directory, DIR *stream, const char **ret_name,
+                     struct error *err)
+{
+    errno = 0;
+    const struct dirent *entry = readdir(stream);
+    if (!entry && errno)
+        return error_set(err, EX_IOERR, "state.directory: cannot list %s: %s", directory->path,
+                         strerror(errno));
+    *ret_name = entry ? entry->d_name : NULL;
+    return 0;
+}
+
 int state_directory_list(const struct state_directory *directory, struct state_list *list,
                          struct error *err)
 {
@@ -225,8 +246,9 @@ int state_directory_list(const struct state_directory *directory, struct state_l
     int failed = open_list(directory, &stream, err);
     if (failed)
         return failed;
-    for (struct dirent *entry; !failed && (entry = readdir(stream));)
-        failed = add_entry(list, directory->fd, entry->d_name, err);
+    for (const char *name;
+         !failed && (failed = next_name(directory, stream, &name, err)) == 0 && name;)
+        failed = add_entry(list, directory->fd, name, err);
     closedir(stream);
     if (!failed && list->count)
         qsort(list->entries, list->count, sizeof *list->entries, compare);
@@ -390,8 +412,9 @@ int state_directory_ledgers(const struct state_directory *directory, struct stat
     int failed = open_list(directory, &stream, err);
     if (failed)
         return failed;
-    for (struct dirent *entry; !failed && (entry = readdir(stream));) {
-        if (ledgers->count == MOST_ENTRIES || !parse_name_with(entry->d_name, LEDGER_SUFFIX, &job))
+    for (const char *name;
+         !failed && (failed = next_name(directory, stream, &name, err)) == 0 && name;) {
+        if (ledgers->count == MOST_ENTRIES || !parse_name_with(name, LEDGER_SUFFIX, &job))
             continue;
         if (!grow(ledgers->jobs, &ledgers->capacity, ledgers->count + 1))
             failed = error_memory(err, "reading the state directory");

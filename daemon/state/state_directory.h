@@ -54,7 +54,8 @@ struct state_list {
 /*
  * Opens the directory, and makes it when only the last part of its path is missing. Does nothing
  * when it is open and the path still leads there; else it opens what is there now, without the
- * lock. EX_CANTCREAT names path and reason.
+ * lock. EX_CANTCREAT names path and reason; EX_OSERR and EX_IOERR, when memory or
+ * descriptors have run out or the disk fails, leave open whether there is one.
  */
 int state_directory_open(struct state_directory *directory, struct error *err);
 

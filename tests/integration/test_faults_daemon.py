@@ -42,11 +42,26 @@ def served(endpoint, step, alive=lambda: True):
 
 
 @pytest.fixture
-def stateful(workplace, small_corpus):
-    config = harness.configuration(
+def config(workplace, small_corpus):
+    return harness.configuration(
         small_corpus, window=4096, microbatches=2,
         state={"directory": workplace.path("state"), "snapshot_every": 3})
+
+
+@pytest.fixture
+def stateful(config, workplace):
     return workplace.write("stateful", config)
+
+
+@pytest.fixture
+def reshaped(config, workplace):
+    """A job with a ledger, under the configuration that the ledger has come to at step 1."""
+    first = workplace.write("first", config)
+    path = workplace.write("reshaped", {**config, "long_documents": "drop",
+                                        "serve": harness.settings(first)["serve"]})
+    with harness.Daemon(first):
+        harness.ctl("reshape", "--from-step", 1, "--config", path, "--timeout", "60000")
+    return path
 
 
 def begin(path, control):
@@ -58,20 +73,20 @@ def begin(path, control):
 
 
 @pytest.mark.parametrize("fault", EVERY, ids=NAMES[1:])
-def test_starting_the_daemon(control, stateful, fault):
+def test_starting_the_daemon(control, reshaped, fault):
     """It ends with a line and a status, or it serves what it always does."""
-    control.run([harness.program("ballastd"), "--config", stateful, "--set",
+    control.run([harness.program("ballastd"), "--config", reshaped, "--set",
                  "serve.admin=ipc:///no/such/directory/admin"], fault)
     configured = control.count()  # what reading the configuration takes was swept above
     control.arm(fault)
-    daemon, failure = begin(stateful, control)
+    daemon, failure = begin(reshaped, control)
     assert daemon, failure
     with daemon:
-        expected = served(daemon.endpoint, 0)
+        expected = served(daemon.endpoint, 1)
     calls = range(max(1, configured - 5), control.count() + 1)
     for at in calls[::max(1, len(calls) // STARTS)]:
         control.arm(fault, at)
-        start_once(stateful, control, expected, (NAMES[fault], at))
+        start_once(reshaped, control, expected, (NAMES[fault], at))
 
 
 def start_once(path, control, expected, where):
@@ -81,7 +96,7 @@ def start_once(path, control, expected, where):
                                env=control.environment())
     endpoint = harness.settings(path)["serve"]["endpoint"]
     try:
-        received = served(endpoint, 0, lambda: process.poll() is None)
+        received = served(endpoint, 1, lambda: process.poll() is None)
         assert received is None or received == expected, where
     finally:
         ended = process.poll() is not None
