@@ -28,6 +28,7 @@
  * the micro-batch's tokens, piece after piece: piece i has rows cu_seqlens[i] up to
  * cu_seqlens[i + 1]. The token with position p of piece i sees the rows cu_seqlens[i] up to
  * cu_seqlens[i] + p, itself included. Query head h belongs to KV head h / (heads / kv_heads).
+ * Keys and values of all key rows are finite: a row that is not seen may be multiplied by zero.
  *
  * Results. lse is the natural logarithm of the sum of exp(scale x q.k) over what a row sees. Rows
  * of padding get zeros in out and q_gradient and -INFINITY in lse. Key rows that no query row of
