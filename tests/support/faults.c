@@ -148,8 +148,9 @@ __attribute__((constructor)) static void begin(void)
     int fd = path ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC) : -1;
     if (fd < 0)
         return;
-    void *shared =
-        (void *)syscall(SYS_mmap, NULL, sizeof own, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    /* The seventh argument goes by the stack, where an int would leave half of it as it was. */
+    void *shared = (void *)syscall(SYS_mmap, NULL, sizeof own, (long)(PROT_READ | PROT_WRITE),
+                                   (long)MAP_SHARED, (long)fd, 0L);
     if (shared != MAP_FAILED)
         faults = shared;
     syscall(SYS_close, fd);
