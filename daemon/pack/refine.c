@@ -201,7 +201,7 @@ static int improve(struct refine *refine, struct placed *placed, bool *ret_done,
 
 int refine_placed(struct refine *refine, struct placed *placed, struct error *err)
 {
-    if (close_to_mean(placed, placed->work[heaviest(placed)]))
+    if (placed->shape->microbatches < 2 || close_to_mean(placed, placed->work[heaviest(placed)]))
         return 0;
     int status = list_members(refine, placed, err);
     bool gained = true;
