@@ -51,6 +51,21 @@ Test(shards, cp_8)
     cr_assert_all_right(8);
 }
 
+/* Pieces of more than one tile on every rank: 2K tokens, the yardstick of the emulation's speed. */
+Test(shards, four_pieces_on_four_ranks)
+{
+    struct job job = {
+        .strategy = CP_HYBRID,
+        .ranks = 4,
+        .lengths = { 1100, 500, 300, 148 },
+        .heads = 2,
+        .kv_heads = 2,
+        .head_dim = 64,
+        .variant = BALLAST_ATTENTION_CP_ALL_GATHER,
+    };
+    cr_assert_right(&job, 4);
+}
+
 /* Query heads of a KV head, and head dimensions. */
 Test(shards, heads)
 {
