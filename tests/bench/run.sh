@@ -44,7 +44,7 @@ done
 
 if [ -z "$build" ]; then
     build=$root/build/release
-    cmake -S "$root" --preset release -B "$build" >/dev/null
+    cmake -S "$root" --preset release -B "$build" -DBALLAST_TESTS=ON >/dev/null
     cmake --build "$build" --target \
         ballastd ballastctl bench_balance bench_planning bench_cp_sharding bench_stream
 fi
