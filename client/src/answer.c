@@ -120,7 +120,7 @@ static bool job_fits(const ballast_client *client, const struct facts *facts,
  */
 static void refuse_order(ballast_client *client, const char *what)
 {
-    char why[PROBLEM_TEXT_BYTES];
+    char why[PROBLEM_TEXT_BYTES + FACTS_CHANGES_BYTES];
     const char *changes = client->facts.changes;
     snprintf(why, sizeof why, "%s%s%s", what, changes[0] ? "; since its last job: " : "", changes);
     session_drop(client, BALLAST_DIGEST, why);
