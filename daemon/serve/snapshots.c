@@ -39,7 +39,7 @@ struct snapshots {
     pthread_cond_t work;
     bool stop;
     struct parcel next;
-    const struct lineage *lineage;
+    const struct lineage *lineage; /* changes with the disk held too: either lock lets it be read */
     struct state_list on_disk;
     uint64_t writing; /* step of the parcel taken last */
     struct snapshots_facts facts;
@@ -125,9 +125,7 @@ static void describe_last(struct snapshots *self, const struct lineage *lineage,
 /* A directory that was moved away has taken the ledger along. */
 static int bring_ledger(struct snapshots *self, struct error *err)
 {
-    pthread_mutex_lock(&self->lock);
     const struct lineage *lineage = self->lineage;
-    pthread_mutex_unlock(&self->lock);
     const struct job_ledger *ours = &lineage->history->ledger;
     struct job_ledger there = { 0 };
     if (lineage_is_plain(lineage))
@@ -432,13 +430,11 @@ static uint64_t centre_of(const struct parcel *parcel, const struct state_list *
     return centre;
 }
 
-/* Lists the directory anew, and thins. */
+/* Lists the directory anew, and thins. With the disk held. */
 static void tidy(struct snapshots *self, const struct parcel *parcel)
 {
     struct state_list list = { 0 };
-    pthread_mutex_lock(&self->lock);
     const struct lineage *lineage = self->lineage;
-    pthread_mutex_unlock(&self->lock);
     if (state_directory_list(&self->directory, &list, NULL) == 0) {
         state_directory_thin(&self->directory, is_ours, lineage, centre_of(parcel, &list, lineage),
                              &list);
