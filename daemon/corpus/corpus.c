@@ -115,6 +115,14 @@ void corpus_close(struct corpus *corpus)
     free(corpus);
 }
 
+size_t corpus_find_source(const struct corpus *corpus, const char *name)
+{
+    size_t index = 0;
+    while (index < corpus->source_count && strcmp(corpus->sources[index].name, name) != 0)
+        index++;
+    return index;
+}
+
 int corpus_check(const struct corpus *corpus, struct error *err)
 {
     for (size_t i = 0; i < corpus->source_count; i++)

@@ -28,7 +28,7 @@ static struct digest chain_source(struct digest digest, const struct source *sou
     digest = chain_count(digest, source->shard_count);
     for (size_t i = 0; i < source->shard_count; i++) {
         const struct shard *shard = &source->shards[i];
-        digest = chain_text(digest, base_name(shard->path));
+        digest = chain_text(digest, source_shard_name(source, i));
         digest = digest_chain(digest, shard->digest.bytes, DIGEST_BYTES);
     }
     for (size_t i = 0; i < source->left_out_count; i++) {

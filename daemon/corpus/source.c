@@ -142,8 +142,7 @@ void source_close(struct source *source)
     *source = (struct source){ 0 };
 }
 
-const struct shard *source_shard(const struct source *source, uint64_t document,
-                                 uint64_t *ret_within)
+size_t source_shard_number(const struct source *source, uint64_t document)
 {
     /* The last shard that begins at or before the document; empty shards share a beginning. */
     size_t low = 0, high = source->shard_count;
@@ -154,8 +153,21 @@ const struct shard *source_shard(const struct source *source, uint64_t document,
         else
             high = middle;
     }
-    *ret_within = document - source->first_document[low];
-    return &source->shards[low];
+    return low;
+}
+
+const char *source_shard_name(const struct source *source, size_t number)
+{
+    const char *path = source->shards[number].path, *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+const struct shard *source_shard(const struct source *source, uint64_t document,
+                                 uint64_t *ret_within)
+{
+    size_t number = source_shard_number(source, document);
+    *ret_within = document - source->first_document[number];
+    return &source->shards[number];
 }
 
 uint64_t source_document_tokens(const struct source *source, uint64_t document)

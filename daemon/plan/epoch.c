@@ -1,44 +1,13 @@
-#include "plan/epoch.h"
-
+/* An epoch from its opening to its end: stream, packing, sharding. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
-#include "pack/pieces.h"
 #include "plan/assemble.h"
-#include "plan/foresight.h"
+#include "plan/epoch_state.h"
 #include "plan/job_text.h"
 
 /* Part of the job digest: raise it when the same inputs begin to give other plans. */
 #define PLAN_GENERATION "ballast plan 1"
-
-struct epoch {
-    const struct config *config;
-    const struct corpus *corpus;
-    struct pack_shape shape;
-    struct stream *stream;
-    struct foresight foresight;          /* open when the policy asks for it */
-    struct pack_options packing_options; /* the configuration's, `auto` being decided */
-    struct auto_thresholds *thresholds;  /* NULL: given */
-    const struct pack_policy *policy;
-    void *packer;
-
-    struct pieces backlog; /* taken over from the epoch before: comes before the stream */
-    uint64_t next_step;
-    struct digest job, digest; /* of the job; of step next_step - 1 */
-    char *job_text;
-    bool ended;    /* the stream is at its end: packing drains */
-    bool finished; /* so is the packing */
-    uint64_t dropped_pieces, dropped_tokens;
-
-    planner_watcher *watcher;
-    void *watcher_context;
-
-    struct packing packing; /* working memory */
-    struct cp_shards shards;
-    struct waiting_piece *waiting;
-    size_t waiting_capacity;
-};
 
 /* Thresholds that were chosen stand in the digest as if they had been given. */
 static int job_digest(struct epoch *epoch, const struct corpus *corpus, struct error *err)
@@ -248,48 +217,6 @@ static int pack_step(struct epoch *epoch, struct error *err)
     return status;
 }
 
-static size_t count_waiting(const struct epoch *epoch)
-{
-    return epoch->policy->waiting(epoch->packer, NULL, 0) + epoch->backlog.count;
-}
-
-/* What the packer holds back, then the backlog: `count` of them, as count_waiting says. */
-static void copy_waiting(const struct epoch *epoch, struct waiting_piece *waiting, size_t count)
-{
-    size_t held = epoch->policy->waiting(epoch->packer, waiting, count - epoch->backlog.count);
-    for (size_t i = held; i < count; i++)
-        waiting[i] = (struct waiting_piece){ .piece = pieces_first(&epoch->backlog)[i - held],
-                                             .place = PLANNER_BACKLOG };
-}
-
-/* Reads what waits into epoch->waiting. */
-static int list_waiting(struct epoch *epoch, size_t *ret_count, struct error *err)
-{
-    size_t count = count_waiting(epoch);
-    if (!grow(epoch->waiting, &epoch->waiting_capacity, count))
-        return error_memory(err, "planning");
-    copy_waiting(epoch, epoch->waiting, count);
-    *ret_count = count;
-    return 0;
-}
-
-static int sum_waiting(struct epoch *epoch, struct plan_waiting *ret_waiting, struct error *err)
-{
-    size_t count = 0;
-    int status = list_waiting(epoch, &count, err);
-    if (status)
-        return status;
-    struct plan_waiting sum = { .pieces = count, .oldest = epoch->next_step + 1 };
-    for (size_t i = 0; i < count; i++) {
-        const struct piece *piece = &epoch->waiting[i].piece;
-        sum.tokens += piece->length;
-        if (piece->arrived < sum.oldest)
-            sum.oldest = piece->arrived;
-    }
-    *ret_waiting = sum;
-    return 0;
-}
-
 /* Is this the last step, and short of a full global batch? */
 static bool short_last_step(const struct epoch *epoch, const struct plan_waiting *waiting)
 {
@@ -306,13 +233,13 @@ static enum planner_result finish(struct epoch *epoch)
 }
 
 /* Fills epoch->packing; PLANNER_END where there is nothing more to serve. */
-static enum planner_result pack_next(struct epoch *epoch, struct plan_waiting *ret_waiting,
-                                     struct error *err)
+enum planner_result epoch_pack_next(struct epoch *epoch, struct plan_waiting *ret_waiting,
+                                    struct error *err)
 {
     if (epoch->finished)
         return PLANNER_END;
     if (take_in(epoch, err) || pack_step(epoch, err) || check_corpus(epoch, err) ||
-        sum_waiting(epoch, ret_waiting, err))
+        epoch_sum_waiting(epoch, ret_waiting, err))
         return PLANNER_ERROR;
     if (short_last_step(epoch, ret_waiting) &&
         (epoch->packing.piece_count == 0 || epoch->config->last_step == LAST_STEP_DROP))
@@ -323,7 +250,7 @@ static enum planner_result pack_next(struct epoch *epoch, struct plan_waiting *r
 enum planner_result epoch_step(struct epoch *epoch, struct step_plan *plan, struct error *err)
 {
     struct plan_waiting waiting;
-    enum planner_result result = pack_next(epoch, &waiting, err);
+    enum planner_result result = epoch_pack_next(epoch, &waiting, err);
     if (result != PLANNER_STEP)
         return result;
     if (assemble_plan(epoch->next_step, &epoch->packing, epoch->shape.microbatches,
@@ -333,119 +260,6 @@ enum planner_result epoch_step(struct epoch *epoch, struct step_plan *plan, stru
     epoch->digest = plan->digest;
     epoch->next_step++;
     return PLANNER_STEP;
-}
-
-/* ---- what the ledger does ---- */
-
-/* What copy_waiting gave goes back to packer and backlog. */
-static int put_waiting(struct epoch *epoch, const struct waiting_piece *waiting, size_t count,
-                       struct error *err)
-{
-    size_t held = 0;
-    while (held < count && waiting[held].place != PLANNER_BACKLOG)
-        held++;
-    int status = epoch->policy->restore(epoch->packer, waiting, held, err);
-    pieces_clear(&epoch->backlog);
-    for (size_t i = held; i < count && !status; i++)
-        status = pieces_push(&epoch->backlog, &waiting[i].piece, err);
-    return status;
-}
-
-enum planner_result epoch_leave_out(struct epoch *epoch, struct error *err)
-{
-    struct plan_waiting waiting;
-    enum planner_result result = pack_next(epoch, &waiting, err);
-    if (result == PLANNER_STEP)
-        epoch->next_step++;
-    return result;
-}
-
-const struct packing *epoch_left_out(const struct epoch *epoch)
-{
-    return &epoch->packing;
-}
-
-void epoch_chain(struct epoch *epoch, const void *bytes, size_t count)
-{
-    epoch->digest = digest_chain(epoch->digest, bytes, count);
-}
-
-/* Nothing arrives after the step that it is served in: due dates only move away. */
-int epoch_go_back(struct epoch *epoch, uint64_t step, struct error *err)
-{
-    size_t count = 0;
-    int status = list_waiting(epoch, &count, err);
-    if (status)
-        return status;
-    for (size_t i = 0; i < count; i++)
-        if (epoch->waiting[i].piece.arrived > step)
-            epoch->waiting[i].piece.arrived = step;
-    epoch->next_step = step;
-    return put_waiting(epoch, epoch->waiting, count, err);
-}
-
-/* Where in the backlog a piece comes, and which it was before. */
-struct seat {
-    uint64_t arrived;
-    size_t index;
-};
-
-static int compare_seats(const void *one, const void *other)
-{
-    const struct seat *a = one, *b = other;
-    if (a->arrived != b->arrived)
-        return a->arrived < b->arrived ? -1 : 1;
-    return (a->index > b->index) - (a->index < b->index);
-}
-
-/* Adds a piece to the backlog, cut to the window: former windows may have been longer. */
-static int queue_piece(struct epoch *epoch, struct piece piece, struct error *err)
-{
-    int status = 0;
-    while (piece.length > epoch->shape.window && !status) {
-        struct piece rest = piece_cut(&piece, epoch->shape.window);
-        status = pieces_push(&epoch->backlog, &piece, err);
-        piece = rest;
-    }
-    return status ? status : pieces_push(&epoch->backlog, &piece, err);
-}
-
-static int queue_waiting(struct epoch *epoch, const struct planner_state *state, struct error *err)
-{
-    size_t count = state->waiting_count;
-    struct seat *seats = calloc(count + 1, sizeof *seats);
-    if (!seats)
-        return error_memory(err, "taking over what waits");
-    for (size_t i = 0; i < count; i++)
-        seats[i] = (struct seat){ state->waiting[i].piece.arrived, i };
-    qsort(seats, count, sizeof *seats, compare_seats);
-    int status = 0;
-    for (size_t i = 0; i < count && !status; i++)
-        status = queue_piece(epoch, state->waiting[seats[i].index].piece, err);
-    free(seats);
-    return status;
-}
-
-static bool same_weights(const struct config *a, const struct config *b)
-{
-    for (unsigned i = 0; i < a->source_count; i++)
-        if (source_integer_weight(a->sources[i].weight) !=
-            source_integer_weight(b->sources[i].weight))
-            return false;
-    return true;
-}
-
-int epoch_take_over(struct epoch *epoch, struct planner_state *state, const struct config *former,
-                    struct error *err)
-{
-    size_t waiting = state->waiting_count;
-    if (!same_weights(former, epoch->config))
-        for (size_t i = 0; i < state->cursor_count; i++)
-            state->cursors[i].blended = 0;
-    state->waiting_count = 0;
-    int status = epoch_restore(epoch, state, err);
-    state->waiting_count = waiting;
-    return status ? status : queue_waiting(epoch, state, err);
 }
 
 bool epoch_finished(const struct epoch *epoch)
@@ -494,46 +308,4 @@ const struct pack_policy *epoch_policy(const struct epoch *epoch, const void **r
 {
     *ret_state = epoch->packer;
     return epoch->policy;
-}
-
-int epoch_save(const struct epoch *epoch, struct planner_state *state, struct error *err)
-{
-    size_t cursors = epoch->config->source_count;
-    size_t waiting = count_waiting(epoch);
-    if (!grow(state->cursors, &state->cursor_capacity, cursors) ||
-        !grow(state->waiting, &state->waiting_capacity, waiting))
-        return error_memory(err, "saving the planner's state");
-    memcpy(state->cursors, stream_cursors(epoch->stream), cursors * sizeof *state->cursors);
-    state->cursor_count = cursors;
-    copy_waiting(epoch, state->waiting, waiting);
-    state->waiting_count = waiting;
-    state->next_step = epoch->next_step;
-    state->digest = epoch->digest;
-    state->ended = epoch->ended;
-    state->finished = epoch->finished;
-    state->dropped_pieces = epoch->dropped_pieces;
-    state->dropped_tokens = epoch->dropped_tokens;
-    return 0;
-}
-
-int epoch_restore(struct epoch *epoch, const struct planner_state *state, struct error *err)
-{
-    if (state->cursor_count != epoch->config->source_count)
-        return error_set(err, EX_DATAERR,
-                         "planner state: holds %zu sources, the configuration %u: the state "
-                         "belongs to another configuration",
-                         state->cursor_count, epoch->config->source_count);
-    int status = put_waiting(epoch, state->waiting, state->waiting_count, err);
-    if (status)
-        return status;
-    stream_seek(epoch->stream, state->cursors);
-    if (epoch->foresight.scout)
-        foresight_seek(&epoch->foresight, state->cursors);
-    epoch->next_step = state->next_step;
-    epoch->digest = state->digest;
-    epoch->ended = state->ended;
-    epoch->finished = state->finished;
-    epoch->dropped_pieces = state->dropped_pieces;
-    epoch->dropped_tokens = state->dropped_tokens;
-    return 0;
 }

@@ -27,6 +27,21 @@ const struct packing *epoch_left_out(const struct epoch *epoch);
 /* After steps from `step` on were left out: `step` is the next again. EX_OSERR. */
 int epoch_go_back(struct epoch *epoch, uint64_t step, struct error *err);
 
+/*
+ * From the next step on: pieces of the shard that wait are dropped, and its documents as the stream
+ * comes to them. EX_DATAERR when nothing is left of the source; EX_OSERR.
+ */
+int epoch_drop_shard(struct epoch *epoch, size_t source, size_t shard, struct error *err);
+
+/*
+ * The stream of the epoch, wherever it is put, goes without the shard, that was dropped before.
+ * Errors as epoch_drop_shard.
+ */
+int epoch_without_shard(struct epoch *epoch, size_t source, size_t shard, struct error *err);
+
+/* No shard is dropped any more. */
+void epoch_with_all_shards(struct epoch *epoch);
+
 /* Takes `bytes` into the chain of digests. */
 void epoch_chain(struct epoch *epoch, const void *bytes, size_t count);
 

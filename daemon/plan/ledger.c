@@ -1,19 +1,31 @@
 #include "plan/ledger.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
 
-static void entry_fini(struct ledger_entry *entry)
+void ledger_entry_fini(struct ledger_entry *entry)
 {
     free(entry->settings);
+    free(entry->source);
+    free(entry->shard_name);
+    *entry = (struct ledger_entry){ .settings = NULL };
+}
+
+const char *ledger_kind_name(enum ledger_kind kind)
+{
+    static const char *const names[] = {
+        [LEDGER_RESHAPE] = "reshape", [LEDGER_SKIP] = "skip", [LEDGER_DROP_SHARD] = "drop-shard"
+    };
+    return names[kind];
 }
 
 void job_ledger_fini(struct job_ledger *ledger)
 {
     for (size_t i = 0; i < ledger->count; i++)
-        entry_fini(&ledger->entries[i]);
+        ledger_entry_fini(&ledger->entries[i]);
     free(ledger->entries);
     free(ledger->settings);
     free(ledger->origin.state);
@@ -43,36 +55,94 @@ static int check_reshape(const struct ledger_entry *entry, struct error *err)
     return entry->settings ? 0 : error_set(err, EX_USAGE, "a reshape needs settings");
 }
 
+/* Both names stand in a line, the shard's as its last word or words. */
+static int check_drop(const struct ledger_entry *entry, struct error *err)
+{
+    static const char blanks[] = " \t";
+    const char *source = entry->source, *name = entry->shard_name;
+    if (!source || !*source || strpbrk(source, blanks) || !name || !*name)
+        return error_set(err, EX_USAGE, "a shard to drop needs its source and its name");
+    for (const char *c = name; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            return error_set(err, EX_USAGE,
+                             "a shard of source %.80s has control characters in its name, which "
+                             "the ledger cannot hold: rename it, and start again",
+                             source);
+    return 0;
+}
+
 static int check_entry(const struct job_ledger *ledger, const struct ledger_entry *entry,
-                       struct error *err)
+                       uint64_t least, struct error *err)
 {
     if (ledger->count == LEDGER_MOST_ENTRIES)
         return error_set(err, EX_USAGE, "the ledger holds %d entries, and cannot hold more",
                          LEDGER_MOST_ENTRIES);
-    uint64_t least = ledger->count ? ledger->entries[ledger->count - 1].step : ledger->origin.step;
     if (entry->step < least)
         return error_set(err, EX_USAGE,
                          "step %llu lies before step %llu, from which the last entry of the ledger "
                          "holds: that is history, and later steps rest on it",
                          (unsigned long long)entry->step, (unsigned long long)least);
-    return entry->kind == LEDGER_SKIP ? check_skip(entry, err) : check_reshape(entry, err);
+    switch (entry->kind) {
+    case LEDGER_SKIP:
+        return check_skip(entry, err);
+    case LEDGER_DROP_SHARD:
+        return check_drop(entry, err);
+    case LEDGER_RESHAPE:
+        break;
+    }
+    return check_reshape(entry, err);
+}
+
+/* NULL stays NULL; false when memory is out. */
+static bool copy_text(const char *from, char **to)
+{
+    *to = from ? strdup(from) : NULL;
+    return !from || *to;
+}
+
+static bool copy_entry(const struct ledger_entry *from, struct ledger_entry *to)
+{
+    *to = *from;
+    bool settings = copy_text(from->settings, &to->settings);
+    bool source = copy_text(from->source, &to->source);
+    bool name = copy_text(from->shard_name, &to->shard_name);
+    return settings && source && name;
+}
+
+static int add_at(struct job_ledger *ledger, size_t place, const struct ledger_entry *entry,
+                  struct error *err)
+{
+    struct ledger_entry copy;
+    if (!copy_entry(entry, &copy) || !grow(ledger->entries, &ledger->capacity, ledger->count + 1)) {
+        ledger_entry_fini(&copy);
+        return error_memory(err, "adding to the ledger");
+    }
+    memmove(&ledger->entries[place + 1], &ledger->entries[place],
+            (ledger->count - place) * sizeof *ledger->entries);
+    ledger->entries[place] = copy;
+    ledger->count++;
+    return 0;
 }
 
 int job_ledger_append(struct job_ledger *ledger, const struct ledger_entry *entry,
                       struct error *err)
 {
-    int status = check_entry(ledger, entry, err);
+    size_t count = ledger->count;
+    uint64_t least = count ? ledger->entries[count - 1].step : ledger->origin.step;
+    int status = check_entry(ledger, entry, least, err);
+    return status ? status : add_at(ledger, count, entry, err);
+}
+
+int job_ledger_insert(struct job_ledger *ledger, const struct ledger_entry *entry,
+                      struct error *err)
+{
+    size_t place = 0;
+    int status = check_entry(ledger, entry, ledger->origin.step, err);
     if (status)
         return status;
-    struct ledger_entry copy = *entry;
-    copy.settings = entry->settings ? strdup(entry->settings) : NULL;
-    if ((entry->settings && !copy.settings) ||
-        !grow(ledger->entries, &ledger->capacity, ledger->count + 1)) {
-        entry_fini(&copy);
-        return error_memory(err, "adding to the ledger");
-    }
-    ledger->entries[ledger->count++] = copy;
-    return 0;
+    while (place < ledger->count && ledger->entries[place].step <= entry->step)
+        place++;
+    return add_at(ledger, place, entry, err);
 }
 
 static int copy_origin(const struct ledger_origin *from, struct ledger_origin *to,

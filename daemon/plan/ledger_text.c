@@ -1,4 +1,5 @@
 /* The ledger as the text of a file, and back. */
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,16 @@ static void write_origin(FILE *file, const struct ledger_origin *origin)
     fputc('\n', file);
 }
 
+void ledger_entry_write(FILE *file, const struct ledger_entry *entry)
+{
+    fprintf(file, "%s %" PRIu64, ledger_kind_name(entry->kind), entry->step);
+    if (entry->kind == LEDGER_SKIP)
+        fprintf(file, " %" PRIu64, entry->last_step);
+    else if (entry->kind == LEDGER_DROP_SHARD)
+        fprintf(file, " %s %" PRIu32 " %s", entry->source, entry->shard, entry->shard_name);
+    fputc('\n', file);
+}
+
 static void write_body(FILE *file, const struct job_ledger *ledger)
 {
     char digest[DIGEST_TEXT_BYTES];
@@ -41,14 +52,9 @@ static void write_body(FILE *file, const struct job_ledger *ledger)
     write_settings(file, ledger->settings ? ledger->settings : "");
     write_origin(file, &ledger->origin);
     for (size_t i = 0; i < ledger->count; i++) {
-        const struct ledger_entry *entry = &ledger->entries[i];
-        if (entry->kind == LEDGER_SKIP) {
-            fprintf(file, "skip %llu %llu\n", (unsigned long long)entry->step,
-                    (unsigned long long)entry->last_step);
-            continue;
-        }
-        fprintf(file, "reshape %llu\n", (unsigned long long)entry->step);
-        write_settings(file, entry->settings);
+        ledger_entry_write(file, &ledger->entries[i]);
+        if (ledger->entries[i].settings)
+            write_settings(file, ledger->entries[i].settings);
     }
 }
 
@@ -230,7 +236,50 @@ static int take_reshape(struct reader *reader, struct job_ledger *ledger)
     int status = take_settings(reader, &entry.settings);
     if (!status)
         status = append(reader, ledger, &entry);
-    free(entry.settings);
+    ledger_entry_fini(&entry);
+    return status;
+}
+
+static int bad_drop(const struct reader *reader)
+{
+    return bad(reader, "expected drop-shard STEP SOURCE NUMBER NAME");
+}
+
+/* A word of a line, or with `end` '\n' all that is left of it. */
+static int take_words(struct reader *reader, char end, char **ret_words)
+{
+    const char *start = reader->at;
+    while (reader->at < reader->end && *reader->at != end && printable(*reader->at))
+        reader->at++;
+    size_t count = (size_t)(reader->at - start);
+    char ending[] = { end, '\0' };
+    if (count == 0 || !take(reader, ending))
+        return bad_drop(reader);
+    *ret_words = strndup(start, count);
+    return *ret_words ? 0 : error_memory(reader->err, "reading the ledger");
+}
+
+static int take_shard(struct reader *reader, struct ledger_entry *entry)
+{
+    uint64_t number = 0;
+    if (!take_number(reader, &entry->step) || !take(reader, " "))
+        return bad_drop(reader);
+    int status = take_words(reader, ' ', &entry->source);
+    if (status)
+        return status;
+    if (!take_number(reader, &number) || number > UINT32_MAX || !take(reader, " "))
+        return bad_drop(reader);
+    entry->shard = (uint32_t)number;
+    return take_words(reader, '\n', &entry->shard_name);
+}
+
+static int take_drop(struct reader *reader, struct job_ledger *ledger)
+{
+    struct ledger_entry entry = { .kind = LEDGER_DROP_SHARD };
+    int status = take_shard(reader, &entry);
+    if (!status)
+        status = append(reader, ledger, &entry);
+    ledger_entry_fini(&entry);
     return status;
 }
 
@@ -242,8 +291,10 @@ static int take_entries(struct reader *reader, struct job_ledger *ledger)
             status = take_reshape(reader, ledger);
         else if (take(reader, "skip "))
             status = take_skip(reader, ledger);
+        else if (take(reader, "drop-shard "))
+            status = take_drop(reader, ledger);
         else
-            status = bad(reader, "expected reshape, skip or sum");
+            status = bad(reader, "expected reshape, skip, drop-shard or sum");
     }
     return status;
 }

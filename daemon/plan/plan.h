@@ -160,7 +160,7 @@ struct planner_state {
     struct digest digest;                    /* of step next_step - 1 */
     bool ended;                              /* the stream is at its end: packing drains */
     bool finished;                           /* and the last step is planned */
-    uint64_t dropped_pieces, dropped_tokens; /* by `last_step: drop` */
+    uint64_t dropped_pieces, dropped_tokens; /* with the last step, or with shards */
     struct source_cursor *cursors;
     size_t cursor_count, cursor_capacity;
     struct waiting_piece *waiting;

@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/dropped_shards.h"
 #include "plan/epoch.h"
 #include "plan/plan.h"
 
 struct planner {
+    const struct corpus *corpus;
     const struct history *history;
     struct history *own; /* NULL: the history is the caller's */
     struct epoch **epochs;
@@ -35,12 +37,9 @@ static int entry_text(const struct planner *planner, size_t index, size_t epoch,
     int status = text_open(&text, "reading the ledger", err);
     if (status)
         return status;
-    if (entry->kind == LEDGER_SKIP)
-        fprintf(text.file, "skip %llu %llu\n", (unsigned long long)entry->step,
-                (unsigned long long)entry->last_step);
-    else
-        fprintf(text.file, "reshape %llu\n%s", (unsigned long long)entry->step,
-                epoch_job_text(planner->epochs[epoch]));
+    ledger_entry_write(text.file, entry);
+    if (entry->kind == LEDGER_RESHAPE)
+        fputs(epoch_job_text(planner->epochs[epoch]), text.file);
     return text_close(&text, "reading the ledger", ret_text, ret_bytes, err);
 }
 
@@ -96,6 +95,31 @@ static int check_job(const struct planner *planner, struct error *err)
                      digest_text(ledger->job, of_ledger), digest_text(job, here));
 }
 
+/* Once an entry is reached it is too late for it to be impossible. */
+static int check_drop(struct planner *planner, size_t index, struct error *err)
+{
+    const struct ledger_entry *entry = &planner->history->ledger.entries[index];
+    size_t source = 0, first = history_epoch_after(planner->history, index + 1);
+    int status = dropped_shard_find(entry, planner->corpus, &source, err);
+    for (size_t i = first; i < planner->history->count && !status; i++)
+        status = epoch_without_shard(planner->epochs[i], source, entry->shard, err);
+    if (status && err)
+        error_prefix(err, "the ledger, from step %llu on", (unsigned long long)entry->step);
+    return status;
+}
+
+static int check_drops(struct planner *planner, struct error *err)
+{
+    const struct job_ledger *ledger = &planner->history->ledger;
+    int status = 0;
+    for (size_t i = 0; i < ledger->count && !status; i++)
+        if (ledger->entries[i].kind == LEDGER_DROP_SHARD)
+            status = check_drop(planner, i, err);
+    for (size_t i = 0; i < planner->history->count; i++)
+        epoch_with_all_shards(planner->epochs[i]);
+    return status;
+}
+
 static int init(struct planner *planner, const struct corpus *corpus, struct error *err)
 {
     planner->epochs = calloc(planner->history->count, sizeof(struct epoch *));
@@ -105,7 +129,9 @@ static int init(struct planner *planner, const struct corpus *corpus, struct err
     int status = open_epochs(planner, corpus, err);
     if (!status)
         status = chain_digests(planner, err);
-    return status ? status : check_job(planner, err);
+    if (!status)
+        status = check_job(planner, err);
+    return status ? status : check_drops(planner, err);
 }
 
 int planner_open(const struct history *history, const struct corpus *corpus,
@@ -115,6 +141,7 @@ int planner_open(const struct history *history, const struct corpus *corpus,
     if (!planner)
         return error_memory(err, "opening the planner");
     planner->history = history;
+    planner->corpus = corpus;
     int status = init(planner, corpus, err);
     if (status) {
         planner_free(planner);
@@ -154,6 +181,23 @@ void planner_free(struct planner *planner)
 
 /* ---- entries of the ledger ---- */
 
+/* The epoch at work goes without the shards that the entries behind it have dropped. */
+static int drop_former_shards(struct planner *planner, struct error *err)
+{
+    int status = 0;
+    epoch_with_all_shards(now(planner));
+    for (size_t i = 0; i < planner->applied && !status; i++) {
+        const struct ledger_entry *entry = &planner->history->ledger.entries[i];
+        size_t source;
+        if (entry->kind != LEDGER_DROP_SHARD)
+            continue;
+        status = dropped_shard_find(entry, planner->corpus, &source, err);
+        if (!status)
+            status = epoch_without_shard(now(planner), source, entry->shard, err);
+    }
+    return status;
+}
+
 static int change_epoch(struct planner *planner, struct error *err)
 {
     const struct config *former = planner->history->epochs[planner->at].config;
@@ -161,7 +205,15 @@ static int change_epoch(struct planner *planner, struct error *err)
     if (status)
         return status;
     planner->at++;
-    return epoch_take_over(now(planner), &planner->state, former, err);
+    status = drop_former_shards(planner, err);
+    return status ? status : epoch_take_over(now(planner), &planner->state, former, err);
+}
+
+static int drop_shard(struct planner *planner, const struct ledger_entry *entry, struct error *err)
+{
+    size_t source;
+    int status = dropped_shard_find(entry, planner->corpus, &source, err);
+    return status ? status : epoch_drop_shard(now(planner), source, entry->shard, err);
 }
 
 /* The data may end on the way: the step itself then finds that out. */
@@ -179,13 +231,25 @@ static int leave_out(struct planner *planner, const struct ledger_entry *entry, 
     return epoch_go_back(now(planner), entry->step, err);
 }
 
+static int change(struct planner *planner, const struct ledger_entry *entry, struct error *err)
+{
+    switch (entry->kind) {
+    case LEDGER_RESHAPE:
+        return change_epoch(planner, err);
+    case LEDGER_SKIP:
+        return leave_out(planner, entry, err);
+    case LEDGER_DROP_SHARD:
+        break;
+    }
+    return drop_shard(planner, entry, err);
+}
+
 static int apply(struct planner *planner, struct error *err)
 {
     const struct ledger_entry *entry = &planner->history->ledger.entries[planner->applied];
     char *text;
     size_t bytes;
-    int status =
-        entry->kind == LEDGER_SKIP ? leave_out(planner, entry, err) : change_epoch(planner, err);
+    int status = change(planner, entry, err);
     if (!status)
         status = entry_text(planner, planner->applied, planner->at, &text, &bytes, err);
     if (status)
@@ -298,5 +362,6 @@ int planner_restore(struct planner *planner, const struct planner_state *state, 
     size_t applied = job_ledger_before(&planner->history->ledger, state->next_step);
     planner->applied = applied;
     planner->at = history_epoch_after(planner->history, applied);
-    return epoch_restore(now(planner), state, err);
+    int status = drop_former_shards(planner, err);
+    return status ? status : epoch_restore(now(planner), state, err);
 }

@@ -14,23 +14,12 @@ void where_fini(struct where *where)
     *where = (struct where){ 0 };
 }
 
-static int find_source(const struct corpus *corpus, const char *name, size_t *ret_index,
-                       struct error *err)
-{
-    for (size_t i = 0; i < corpus->source_count; i++)
-        if (strcmp(corpus->sources[i].name, name) == 0) {
-            *ret_index = i;
-            return 0;
-        }
-    return error_set(err, EX_USAGE, "there is no source '%.80s' in this job", name);
-}
-
 int where_begin(struct where *where, const struct planner *planner, const struct corpus *corpus,
                 const char *source, uint64_t document, uint64_t epoch, struct error *err)
 {
-    int status = find_source(corpus, source, &where->source, err);
-    if (status)
-        return status;
+    where->source = corpus_find_source(corpus, source);
+    if (where->source == corpus->source_count)
+        return error_set(err, EX_USAGE, "there is no source '%.80s' in this job", source);
     const struct source *found = &corpus->sources[where->source];
     if (document >= found->documents)
         return error_set(err, EX_USAGE,

@@ -1,4 +1,5 @@
 #include "base/json_text.h"
+#include "plan/dropped_shards.h"
 #include "plan/where.h"
 
 static json_t *ranks_json(const struct where *where, const struct where_place *place)
@@ -24,17 +25,29 @@ static json_t *place_json(const struct where *where, const struct where_place *p
     return object;
 }
 
+/* The step from which on its shard is dropped, or null. */
+static json_t *dropped_json(const struct where *where, const struct planner *planner,
+                            const struct corpus *corpus)
+{
+    uint64_t step;
+    const struct job_ledger *ledger = &planner_history(planner)->ledger;
+    bool dropped = dropped_shard_has(ledger, corpus, where->source, where->document, &step);
+    return dropped ? json_integer((json_int_t)step) : json_null();
+}
+
 int where_json(const struct where *where, const struct planner *planner,
                const struct corpus *corpus, char **ret_text, struct error *err)
 {
     json_t *places = json_array();
     for (size_t i = 0; i < where->count; i++)
         json_push(places, place_json(where, &where->places[i]));
-    json_t *object = json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:b, s:I, s:o}", "source", corpus->sources[where->source].name,
-        "document", (json_int_t)where->document, "epoch", (json_int_t)where->epoch, "tokens",
-        (json_int_t)where->tokens, "position", (json_int_t)where->position, "begun",
-        (int)where->begun, "searched_to", (json_int_t)planner_next_step(planner), "places", places);
+    json_t *object =
+        json_pack("{s:s, s:I, s:I, s:I, s:I, s:b, s:o, s:I, s:o}", "source",
+                  corpus->sources[where->source].name, "document", (json_int_t)where->document,
+                  "epoch", (json_int_t)where->epoch, "tokens", (json_int_t)where->tokens,
+                  "position", (json_int_t)where->position, "begun", (int)where->begun,
+                  "dropped_from", dropped_json(where, planner, corpus), "searched_to",
+                  (json_int_t)planner_next_step(planner), "places", places);
     char *text = json_text(object, JSON_COMPACT);
     if (!text)
         return error_memory(err, "writing places as JSON");

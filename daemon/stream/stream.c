@@ -13,6 +13,8 @@ struct lane {
     struct permutation permutation;     /* of the cursor's epoch */
     uint64_t key;                       /* of (seed, source name); mixed with the epoch */
     uint64_t document, document_tokens; /* begun last; valid while the cursor's offset is not 0 */
+    bool any_dropped;
+    bool *dropped; /* by number of the shard */
 };
 
 struct stream {
@@ -34,17 +36,25 @@ static bool exhausted(const struct lane *lane, const struct source_cursor *curso
            cursor->epoch >= lane->source->epochs;
 }
 
-/* Can this document ever be handed out? */
-static bool usable(const struct stream *stream, uint64_t tokens)
+static bool is_dropped(const struct lane *lane, uint64_t document)
 {
-    return tokens > 0 && (stream->options.long_documents != LONG_DROP ||
-                          tokens <= stream->options.context_window);
+    return lane->any_dropped && lane->dropped[source_shard_number(lane->source, document)];
 }
 
-static bool any_usable(const struct stream *stream, const struct source *source)
+/* Can this document ever be handed out? */
+static bool usable(const struct stream *stream, const struct lane *lane, uint64_t document,
+                   uint64_t tokens)
 {
+    bool fits =
+        stream->options.long_documents != LONG_DROP || tokens <= stream->options.context_window;
+    return tokens > 0 && fits && !is_dropped(lane, document);
+}
+
+static bool any_usable(const struct stream *stream, const struct lane *lane)
+{
+    const struct source *source = lane->source;
     for (uint64_t document = 0; document < source->documents; document++)
-        if (usable(stream, source_document_tokens(source, document)))
+        if (usable(stream, lane, document, source_document_tokens(source, document)))
             return true;
     return false;
 }
@@ -80,7 +90,7 @@ static bool begin_document(struct stream *stream, struct lane *lane, struct sour
         }
         lane->document = permutation_at(&lane->permutation, cursor->position++);
         lane->document_tokens = source_document_tokens(lane->source, lane->document);
-        if (usable(stream, lane->document_tokens)) {
+        if (usable(stream, lane, lane->document, lane->document_tokens)) {
             cursor->documents++;
             return true;
         }
@@ -89,11 +99,21 @@ static bool begin_document(struct stream *stream, struct lane *lane, struct sour
     return false;
 }
 
+/* Its shard may have been dropped since the document was begun. */
+static void drop_rest(const struct lane *lane, struct source_cursor *cursor)
+{
+    if (cursor->offset == 0 || !is_dropped(lane, lane->document))
+        return;
+    cursor->dropped_tokens += lane->document_tokens - cursor->offset;
+    cursor->offset = 0;
+}
+
 /* Hands out the lane's next piece; false when the source is exhausted. */
 static bool lane_next(struct stream *stream, size_t index, struct piece *ret_piece)
 {
     struct lane *lane = &stream->lanes[index];
     struct source_cursor *cursor = &stream->cursors[index];
+    drop_rest(lane, cursor);
     if (cursor->offset == 0 && !begin_document(stream, lane, cursor))
         return false;
     if (cursor->offset >= lane->document_tokens) {
@@ -177,16 +197,54 @@ void stream_seek(struct stream *stream, const struct source_cursor *cursors)
     }
 }
 
+int stream_drop_shard(struct stream *stream, size_t source, size_t shard, struct error *err)
+{
+    struct lane *lane = &stream->lanes[source];
+    bool any = lane->any_dropped, before = lane->dropped[shard];
+    lane->any_dropped = lane->dropped[shard] = true;
+    if (any_usable(stream, lane))
+        return 0;
+    lane->any_dropped = any;
+    lane->dropped[shard] = before;
+    return error_set(err, EX_DATAERR,
+                     "source %s: without the shard %s no document of 1 to %u tokens is left: put "
+                     "the shard back, or remove the source",
+                     lane->source->name, source_shard_name(lane->source, shard),
+                     stream->options.context_window);
+}
+
+void stream_keep_shards(struct stream *stream)
+{
+    for (size_t i = 0; i < stream->count; i++) {
+        struct lane *lane = &stream->lanes[i];
+        memset(lane->dropped, 0, lane->source->shard_count * sizeof *lane->dropped);
+        lane->any_dropped = false;
+    }
+}
+
 static int check_sources(const struct stream *stream, struct error *err)
 {
     for (size_t i = 0; i < stream->count; i++) {
         const struct source *source = stream->lanes[i].source;
-        if (source->epochs == 0 && !any_usable(stream, source))
+        if (source->epochs == 0 && !any_usable(stream, &stream->lanes[i]))
             return error_set(err, EX_DATAERR,
                              "source %s repeats for ever but holds no document of 1 to %u tokens: "
                              "remove it, or use long_documents: split",
                              source->name, stream->options.context_window);
     }
+    return 0;
+}
+
+static int open_lane(struct lane *lane, const struct source *source, uint64_t weight, uint64_t seed,
+                     struct error *err)
+{
+    *lane = (struct lane){ .source = source,
+                           .weight = weight,
+                           .key = mix_keys(seed, XXH3_64bits(source->name, strlen(source->name))),
+                           .dropped = calloc(source->shard_count, sizeof *lane->dropped) };
+    if (!lane->dropped)
+        return error_memory(err, "opening the stream");
+    start_epoch(lane, 0);
     return 0;
 }
 
@@ -205,15 +263,14 @@ int stream_new(const struct corpus *corpus, const struct stream_options *options
         stream_free(stream);
         return error_memory(err, "opening the stream");
     }
-    for (size_t i = 0; i < stream->count; i++) {
+    int status = 0;
+    for (size_t i = 0; i < stream->count && !status; i++) {
         const struct source *source = &corpus->sources[i];
-        stream->lanes[i].source = source;
-        stream->lanes[i].weight = options->weights ? options->weights[i] : source->weight;
-        stream->lanes[i].key =
-            mix_keys(options->seed, XXH3_64bits(source->name, strlen(source->name)));
-        start_epoch(&stream->lanes[i], 0);
+        uint64_t weight = options->weights ? options->weights[i] : source->weight;
+        status = open_lane(&stream->lanes[i], source, weight, options->seed, err);
     }
-    int status = check_sources(stream, err);
+    if (!status)
+        status = check_sources(stream, err);
     if (status) {
         stream_free(stream);
         return status;
@@ -226,6 +283,8 @@ void stream_free(struct stream *stream)
 {
     if (!stream)
         return;
+    for (size_t i = 0; stream->lanes && i < stream->count; i++)
+        free(stream->lanes[i].dropped);
     free(stream->lanes);
     free(stream->cursors);
     free(stream);

@@ -36,8 +36,8 @@ struct source_cursor {
     uint64_t tokens;    /* tokens handed out since the start */
     uint64_t blended;   /* of them, those that count for the blend: since weights last changed */
     uint64_t empty_documents;   /* skipped because they hold no token */
-    uint64_t dropped_documents; /* skipped because they are too long (`drop`) */
-    uint64_t dropped_tokens;    /* with `drop` and `truncate` */
+    uint64_t dropped_documents; /* skipped: too long (`drop`), or of a shard that is dropped */
+    uint64_t dropped_tokens;    /* of these, and with `truncate` */
 };
 
 struct stream; /* opaque */
@@ -70,6 +70,15 @@ const struct source_cursor *stream_cursors(const struct stream *stream);
 /* The position at which a document of a source begins in an epoch: a cursor's, just before it. */
 uint64_t stream_position(const struct stream *stream, size_t source, uint64_t epoch,
                          uint64_t document);
+
+/*
+ * Drops a shard: documents of it that come from now on, and the rest of one that was begun. Not
+ * part of the cursors. EX_DATAERR when nothing is left of the source, which is then as it was.
+ */
+int stream_drop_shard(struct stream *stream, size_t source, size_t shard, struct error *err);
+
+/* Drops none any more. */
+void stream_keep_shards(struct stream *stream);
 
 /* Puts the stream where `cursors` say; they must come from a stream over the same corpus. */
 void stream_seek(struct stream *stream, const struct source_cursor *cursors);

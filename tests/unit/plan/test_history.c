@@ -44,14 +44,16 @@ TestSuite(history, .init = make, .fini = removed);
 
 static void add_reshape(uint64_t step, const char *settings)
 {
-    struct ledger_entry entry = { LEDGER_RESHAPE, step, 0, (char *)(size_t)settings };
+    struct ledger_entry entry = { .kind = LEDGER_RESHAPE,
+                                  .step = step,
+                                  .settings = (char *)(size_t)settings };
     struct error err = { 0 };
     cr_assert_eq(job_ledger_append(&ledger, &entry, &err), 0, "%s", err.text);
 }
 
 static void add_skip(uint64_t step, uint64_t last)
 {
-    struct ledger_entry entry = { LEDGER_SKIP, step, last, NULL };
+    struct ledger_entry entry = { .kind = LEDGER_SKIP, .step = step, .last_step = last };
     struct error err = { 0 };
     cr_assert_eq(job_ledger_append(&ledger, &entry, &err), 0, "%s", err.text);
 }

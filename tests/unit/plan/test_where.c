@@ -80,10 +80,12 @@ static void make(void)
     planner_free(planner);
     cr_assert_eq(config_settings(job.config, &ledger.settings, NULL), 0);
     const struct ledger_entry entries[] = {
-        { LEDGER_SKIP, 4, 5, NULL },
-        { LEDGER_RESHAPE, 8, 0,
-          (char *)(size_t) "parallel={dp: 3, cp: 4}\ncontext_window=50\npacking={policy: "
-                           "fixed-greedy, window: 2}\n" },
+        { .kind = LEDGER_SKIP, .step = 4, .last_step = 5 },
+        { .kind = LEDGER_RESHAPE,
+          .step = 8,
+          .settings =
+              (char *)(size_t) "parallel={dp: 3, cp: 4}\ncontext_window=50\npacking={policy: "
+                               "fixed-greedy, window: 2}\n" },
     };
     for (int i = 0; i < 2; i++)
         cr_assert_eq(job_ledger_append(&ledger, &entries[i], NULL), 0);

@@ -25,10 +25,12 @@ static void make(void)
     planner_free(planner);
     cr_assert_eq(config_settings(job.config, &ledger.settings, &err), 0);
     const struct ledger_entry entries[] = {
-        { LEDGER_RESHAPE, 5, 0, (char *)(size_t) "packing={policy: adaptive}\n" },
-        { LEDGER_SKIP, 10, 12, NULL },
-        { LEDGER_RESHAPE, 20, 0, (char *)(size_t) "parallel={dp: 4}\n" },
-        { LEDGER_SKIP, 20, 20, NULL },
+        { .kind = LEDGER_RESHAPE,
+          .step = 5,
+          .settings = (char *)(size_t) "packing={policy: adaptive}\n" },
+        { .kind = LEDGER_SKIP, .step = 10, .last_step = 12 },
+        { .kind = LEDGER_RESHAPE, .step = 20, .settings = (char *)(size_t) "parallel={dp: 4}\n" },
+        { .kind = LEDGER_SKIP, .step = 20, .last_step = 20 },
     };
     for (int i = 0; i < 4; i++)
         cr_assert_eq(job_ledger_append(&ledger, &entries[i], &err), 0);

@@ -41,7 +41,9 @@ TestSuite(job_open, .init = make, .fini = removed);
 static void write_ledger(const struct config *config)
 {
     struct job_ledger ledger = { 0 };
-    struct ledger_entry entry = { LEDGER_RESHAPE, 5, 0, (char *)(size_t)CHANGE };
+    struct ledger_entry entry = { .kind = LEDGER_RESHAPE,
+                                  .step = 5,
+                                  .settings = (char *)(size_t)CHANGE };
     cr_assert_eq(job_open(config, job.corpus, NULL, &opened, &err), 0, "%s", err.text);
     ledger.job = planner_job_digest(opened.planner);
     job_close(&opened);
