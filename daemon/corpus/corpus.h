@@ -99,8 +99,9 @@ size_t corpus_find_source(const struct corpus *corpus, const char *name);
 /* The shard of a document (< source->documents): its number in source->shards. */
 size_t source_shard_number(const struct source *source, uint64_t document);
 
-/* The base name of a shard's file (`number` < source->shard_count). */
+/* The base name of a shard's file, and its tokens; `number` < source->shard_count. */
 const char *source_shard_name(const struct source *source, size_t number);
+uint64_t source_shard_tokens(const struct source *source, size_t number);
 
 /* Tokens of a document, 0 for an empty one. `document` < source->documents. No I/O but page-ins. */
 uint64_t source_document_tokens(const struct source *source, uint64_t document);

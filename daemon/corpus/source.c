@@ -162,6 +162,11 @@ const char *source_shard_name(const struct source *source, size_t number)
     return slash ? slash + 1 : path;
 }
 
+uint64_t source_shard_tokens(const struct source *source, size_t number)
+{
+    return source->shards[number].tokens;
+}
+
 const struct shard *source_shard(const struct source *source, uint64_t document,
                                  uint64_t *ret_within)
 {

@@ -41,13 +41,16 @@ static bool is_dropped(const struct lane *lane, uint64_t document)
     return lane->any_dropped && lane->dropped[source_shard_number(lane->source, document)];
 }
 
+static bool too_long(const struct stream *stream, uint64_t tokens)
+{
+    return stream->options.long_documents == LONG_DROP && tokens > stream->options.context_window;
+}
+
 /* Can this document ever be handed out? */
 static bool usable(const struct stream *stream, const struct lane *lane, uint64_t document,
                    uint64_t tokens)
 {
-    bool fits =
-        stream->options.long_documents != LONG_DROP || tokens <= stream->options.context_window;
-    return tokens > 0 && fits && !is_dropped(lane, document);
+    return tokens > 0 && !too_long(stream, tokens) && !is_dropped(lane, document);
 }
 
 static bool any_usable(const struct stream *stream, const struct lane *lane)
@@ -55,6 +58,18 @@ static bool any_usable(const struct stream *stream, const struct lane *lane)
     const struct source *source = lane->source;
     for (uint64_t document = 0; document < source->documents; document++)
         if (usable(stream, lane, document, source_document_tokens(source, document)))
+            return true;
+    return false;
+}
+
+/* Of a source that ends it is no matter whether its documents fit: there need only be some. */
+static bool any_left(const struct stream *stream, const struct lane *lane)
+{
+    const struct source *source = lane->source;
+    if (source->epochs == 0)
+        return any_usable(stream, lane);
+    for (size_t i = 0; i < source->shard_count; i++)
+        if (!lane->dropped[i] && source_shard_tokens(source, i) > 0)
             return true;
     return false;
 }
@@ -202,15 +217,14 @@ int stream_drop_shard(struct stream *stream, size_t source, size_t shard, struct
     struct lane *lane = &stream->lanes[source];
     bool any = lane->any_dropped, before = lane->dropped[shard];
     lane->any_dropped = lane->dropped[shard] = true;
-    if (any_usable(stream, lane))
+    if (any_left(stream, lane))
         return 0;
     lane->any_dropped = any;
     lane->dropped[shard] = before;
     return error_set(err, EX_DATAERR,
-                     "source %s: without the shard %s no document of 1 to %u tokens is left: put "
-                     "the shard back, or remove the source",
-                     lane->source->name, source_shard_name(lane->source, shard),
-                     stream->options.context_window);
+                     "source %s: without the shard %s nothing of it is left: put the shard back, "
+                     "or remove the source",
+                     lane->source->name, source_shard_name(lane->source, shard));
 }
 
 void stream_keep_shards(struct stream *stream)

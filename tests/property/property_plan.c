@@ -1,7 +1,8 @@
 /*
  * Over random corpora, layouts, policies and shardings: nothing is lost or repeated, caps hold,
  * every token is on one rank, and plans are the same from any saved state; also where a ledger puts
- * other layouts, windows, policies and weights in force on the way, or leaves steps out.
+ * other layouts, windows, policies and weights in force on the way, leaves steps out, or drops
+ * shards.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ static const char *pick(struct draw *from, const char *const *names, uint32_t co
     return names[draw(from, 0, count - 1)];
 }
 
+#define SHARDS 3
 #define MOST_YAML 8192
 #define MOST_SETTINGS 1024
 
@@ -80,7 +82,7 @@ static struct length_job random_job(struct draw *from, uint32_t **ret_lengths, u
     struct length_source sources[] = { { "a", 1, epochs, *ret_lengths, half },
                                        { "b", draw(from, 1, 9), epochs, *ret_lengths + half,
                                          count - half } };
-    return length_job_open(yaml, sources, count > 1 ? 2 : 1);
+    return length_job_open_sharded(yaml, sources, count > 1 ? 2 : 1, SHARDS);
 }
 
 static void check_microbatch(const struct step_plan *plan, uint32_t index,
@@ -105,6 +107,59 @@ static void check_microbatch(const struct step_plan *plan, uint32_t index,
     cr_assert_eq(ranks, tokens);
 }
 
+static void random_reshape(struct draw *from, char settings[MOST_SETTINGS])
+{
+    random_settings(from, "=", settings);
+    size_t used = strlen(settings);
+    snprintf(settings + used, MOST_SETTINGS - used, "sources.a.weight=%u\n", draw(from, 1, 9));
+}
+
+/* Can the job be planned so? Something must be left of every source, for instance. */
+static bool opens(const struct length_job *job, const struct job_ledger *ledger)
+{
+    struct history *history;
+    struct planner *planner = NULL;
+    cr_assert_eq(history_new(job->config, ledger, &history, NULL), 0);
+    bool opened = planner_open(history, job->corpus, &planner, NULL) == 0;
+    planner_free(planner);
+    history_free(history);
+    return opened;
+}
+
+static void add_entry(struct job_ledger *ledger, const struct ledger_entry *entry, char *yaml)
+{
+    struct error err = { 0 };
+    char *text = NULL;
+    size_t bytes, used = strlen(yaml);
+    FILE *file = open_memstream(&text, &bytes);
+    ledger_entry_write(file, entry);
+    fclose(file);
+    snprintf(yaml + used, MOST_YAML - used, "%s%s", text, entry->settings ? entry->settings : "");
+    free(text);
+    cr_assert_eq(job_ledger_append(ledger, entry, &err), 0, "%s", err.text);
+}
+
+/* Drops a shard, unless nothing would be left. */
+static void add_drop(struct draw *from, const struct length_job *job, struct job_ledger *ledger,
+                     uint64_t step, char *yaml)
+{
+    char name[8];
+    const struct source *source =
+        &job->corpus->sources[draw(from, 0, (uint32_t)job->corpus->source_count - 1)];
+    struct ledger_entry drop = { .kind = LEDGER_DROP_SHARD,
+                                 .step = step,
+                                 .source = source->name,
+                                 .shard = draw(from, 0, SHARDS - 1),
+                                 .shard_name = name };
+    struct job_ledger tried = { 0 };
+    snprintf(name, sizeof name, "%s-%u", source->name, drop.shard);
+    cr_assert_eq(job_ledger_copy(ledger, &tried, NULL), 0);
+    cr_assert_eq(job_ledger_append(&tried, &drop, NULL), 0);
+    if (opens(job, &tried))
+        add_entry(ledger, &drop, yaml);
+    job_ledger_fini(&tried);
+}
+
 /* The job with up to `most` changes on its way, in steps 1 to 12; yaml gets them at its end. */
 static struct history *random_history(struct draw *from, const struct length_job *job,
                                       uint32_t most, char yaml[MOST_YAML])
@@ -121,19 +176,17 @@ static struct history *random_history(struct draw *from, const struct length_job
     uint64_t step = 0;
     for (uint32_t i = draw(from, 0, most); i > 0; i--) {
         step += draw(from, step == 0, 4);
-        bool skip = draw(from, 0, 2) == 0;
-        struct ledger_entry entry = { .kind = skip ? LEDGER_SKIP : LEDGER_RESHAPE,
+        uint32_t kind = draw(from, 0, 3);
+        if (kind == 0) {
+            add_drop(from, job, &ledger, step, yaml);
+            continue;
+        }
+        struct ledger_entry entry = { .kind = kind == 1 ? LEDGER_SKIP : LEDGER_RESHAPE,
                                       .step = step,
                                       .last_step = step + draw(from, 0, 3),
-                                      .settings = skip ? NULL : settings };
-        random_settings(from, "=", settings);
-        size_t used = strlen(settings);
-        snprintf(settings + used, sizeof settings - used, "sources.a.weight=%u\n",
-                 draw(from, 1, 9));
-        used = strlen(yaml);
-        snprintf(yaml + used, MOST_YAML - used, "%s %lu\n%s", skip ? "skip" : "reshape", step,
-                 skip ? "" : settings);
-        cr_assert_eq(job_ledger_append(&ledger, &entry, &err), 0, "%s", err.text);
+                                      .settings = kind == 1 ? NULL : settings };
+        random_reshape(from, settings);
+        add_entry(&ledger, &entry, yaml);
     }
     cr_assert_eq(history_new(job->config, &ledger, &history, &err), 0, "%s", err.text);
     job_ledger_fini(&ledger);

@@ -27,6 +27,11 @@ struct length_job {
  */
 struct length_job length_job_open(const char *yaml, const struct length_source *sources,
                                   size_t count);
+
+/* The same; each source's lengths lie in `shards` (at most 10) files, evenly: NAME-0, NAME-1, ...
+ */
+struct length_job length_job_open_sharded(const char *yaml, const struct length_source *sources,
+                                          size_t count, size_t shards);
 void length_job_close(struct length_job *job);
 
 /*

@@ -14,11 +14,18 @@ static const struct ledger_entry reshape = { .kind = LEDGER_RESHAPE,
                                              .settings = (char *)(size_t)DP2 WINDOW };
 static const struct ledger_entry skip = { .kind = LEDGER_SKIP, .step = 150, .last_step = 170 };
 
+static const struct ledger_entry drop = { .kind = LEDGER_DROP_SHARD,
+                                          .step = 180,
+                                          .source = (char *)(size_t) "web",
+                                          .shard = 17,
+                                          .shard_name = (char *)(size_t) "web 017.idx" };
+
 static struct job_ledger filled(void)
 {
     struct job_ledger ledger = { .job = { { 0xab, 1 } }, .settings = strdup(DP2) };
     cr_assert_eq(job_ledger_append(&ledger, &reshape, NULL), 0);
     cr_assert_eq(job_ledger_append(&ledger, &skip, NULL), 0);
+    cr_assert_eq(job_ledger_append(&ledger, &drop, NULL), 0);
     return ledger;
 }
 
@@ -42,7 +49,8 @@ Test(ledger, is_a_text_that_people_can_read)
                                    " parallel={\"dp\": \"2\"}\n"
                                    " context_window=\"32\"\n"
                                    "skip 150 170\n"
-                                   "sum f64f9faf8b7a077f3e32c57c76b3c314\n";
+                                   "drop-shard 180 web 17 web 017.idx\n"
+                                   "sum d16ac63789363fa42714feb0cef72426\n";
     cr_expect_str_eq(text, expected);
     free(text);
     job_ledger_fini(&ledger);
@@ -57,12 +65,17 @@ Test(ledger, is_read_back)
     cr_assert_eq(job_ledger_decode(text, bytes, &again, &err), 0, "%s", err.text);
     cr_assert(digest_equal(again.job, ledger.job));
     cr_assert_str_eq(again.settings, DP2);
-    cr_assert_eq(again.count, 2);
+    cr_assert_eq(again.count, 3);
     cr_assert_eq(again.entries[0].kind, LEDGER_RESHAPE);
     cr_assert_eq(again.entries[0].step, 100);
     cr_assert_str_eq(again.entries[0].settings, DP2 WINDOW);
     cr_assert_eq(again.entries[1].kind, LEDGER_SKIP);
     cr_assert_eq(again.entries[1].last_step, 170);
+    cr_assert_eq(again.entries[2].kind, LEDGER_DROP_SHARD);
+    cr_assert_eq(again.entries[2].step, 180);
+    cr_assert_str_eq(again.entries[2].source, "web");
+    cr_assert_eq(again.entries[2].shard, 17);
+    cr_assert_str_eq(again.entries[2].shard_name, "web 017.idx");
     job_ledger_fini(&again);
     job_ledger_fini(&ledger);
     free(text);
@@ -108,12 +121,17 @@ Test(ledger, what_is_wrong_is_said_with_its_line)
     expect_bad("hello\n", "line 1: it does not begin");
     expect_bad("ballast ledger 2\n", "another version");
     expect_bad("ballast ledger 1\njob ab\nstart\n", "line 2: expected the job");
-    expect_bad(HEAD "hop 1\n", "line 4: expected reshape, skip or sum");
+    expect_bad(HEAD "hop 1\n", "line 4: expected reshape, skip, drop-shard or sum");
     expect_bad(HEAD "skip 1\n", "line 4: expected skip FIRST LAST");
     expect_bad(HEAD "skip 01 2\n", "expected skip FIRST LAST");
     expect_bad(HEAD "skip 99999999999999999999 2\n", "expected skip FIRST LAST");
     expect_bad(HEAD "skip 5 4\n", "expected the first one first");
     expect_bad(HEAD "skip 5 6\nskip 4 4\n", "line 6: step 4 lies before step 5");
+    expect_bad(HEAD "drop-shard 5 web 1\n", "line 4: expected drop-shard STEP SOURCE NUMBER NAME");
+    expect_bad(HEAD "drop-shard 5 web 1 \n", "expected drop-shard STEP SOURCE NUMBER NAME");
+    expect_bad(HEAD "drop-shard 5  1 a\n", "expected drop-shard STEP SOURCE NUMBER NAME");
+    expect_bad(HEAD "drop-shard 5 web 4294967296 a\n", "expected drop-shard STEP SOURCE");
+    expect_bad(HEAD "drop-shard 5 web 1 a\x1b\n", "expected drop-shard STEP SOURCE NUMBER NAME");
     expect_bad(HEAD "reshape 0\n", "the configuration itself");
     expect_bad(HEAD "reshape 7\n dp\n", "expected a setting");
     expect_bad(HEAD "reshape 7\n =2\n", "expected a setting");
@@ -163,18 +181,52 @@ Test(ledger, grows_at_its_end_only)
 {
     struct job_ledger ledger = filled();
     struct error err = { 0 };
-    struct ledger_entry early = { .kind = LEDGER_SKIP, .step = 149, .last_step = 149 };
-    struct ledger_entry again = skip, long_one = { .kind = LEDGER_SKIP, .step = 150 };
+    struct ledger_entry early = { .kind = LEDGER_SKIP, .step = 179, .last_step = 179 };
+    struct ledger_entry again = drop, long_one = { .kind = LEDGER_SKIP, .step = 180 };
     cr_assert_eq(job_ledger_append(&ledger, &early, &err), EX_USAGE);
-    cr_assert(strstr(err.text, "step 149 lies before step 150"), "%s", err.text);
-    long_one.last_step = 150 + LEDGER_MOST_SKIPPED;
+    cr_assert(strstr(err.text, "step 179 lies before step 180"), "%s", err.text);
+    long_one.last_step = 180 + LEDGER_MOST_SKIPPED;
     cr_assert_eq(job_ledger_append(&ledger, &long_one, &err), EX_USAGE);
-    cr_assert(strstr(err.text, "use several, each from step 150"), "%s", err.text);
-    cr_assert_eq(ledger.count, 2);
+    cr_assert(strstr(err.text, "use several, each from step 180"), "%s", err.text);
+    cr_assert_eq(ledger.count, 3);
     cr_assert_eq(job_ledger_append(&ledger, &again, &err), 0, "the same step again: %s", err.text);
     cr_assert_eq(job_ledger_before(&ledger, 100), 0);
     cr_assert_eq(job_ledger_before(&ledger, 101), 1);
-    cr_assert_eq(job_ledger_before(&ledger, 151), 3);
+    cr_assert_eq(job_ledger_before(&ledger, 151), 2);
+    cr_assert_eq(job_ledger_before(&ledger, 181), 4);
+    job_ledger_fini(&ledger);
+}
+
+Test(ledger, takes_what_cannot_wait_in_between)
+{
+    struct job_ledger ledger = filled();
+    struct ledger_entry now = drop;
+    now.step = 150;
+    cr_assert_eq(job_ledger_insert(&ledger, &now, NULL), 0);
+    now.step = 1;
+    cr_assert_eq(job_ledger_insert(&ledger, &now, NULL), 0);
+    now.step = 200;
+    cr_assert_eq(job_ledger_insert(&ledger, &now, NULL), 0);
+    static const uint64_t steps[] = { 1, 100, 150, 150, 180, 200 };
+    cr_assert_eq(ledger.count, 6);
+    for (size_t i = 0; i < ledger.count; i++)
+        cr_assert_eq(ledger.entries[i].step, steps[i]);
+    cr_assert_eq(ledger.entries[2].kind, LEDGER_SKIP, "behind the others of its step");
+    job_ledger_fini(&ledger);
+}
+
+Test(ledger, a_shard_has_names_that_fit_in_a_line)
+{
+    struct job_ledger ledger = filled();
+    struct ledger_entry odd = drop;
+    odd.shard_name = (char *)(size_t) "a\nskip 1 2";
+    cr_assert_eq(job_ledger_append(&ledger, &odd, NULL), EX_USAGE);
+    odd.shard_name = NULL;
+    cr_assert_eq(job_ledger_append(&ledger, &odd, NULL), EX_USAGE);
+    odd = drop;
+    odd.source = (char *)(size_t) "we b";
+    cr_assert_eq(job_ledger_insert(&ledger, &odd, NULL), EX_USAGE);
+    cr_assert_eq(ledger.count, 3);
     job_ledger_fini(&ledger);
 }
 

@@ -221,3 +221,51 @@ Test(stream, order_depends_on_seed_and_source_name_only)
     length_job_close(&jobs[1]);
     free(lengths);
 }
+
+/* Of the shard one-1: the documents 2 and 3. */
+Test(stream, a_dropped_shard_is_counted_and_not_handed_out)
+{
+    uint32_t lengths[] = { 25, 10, 25, 25, 0, 25 };
+    struct length_source source = { "one", 1, 2, lengths, 6 };
+    struct length_job job = length_job_open_sharded("context_window: 1000", &source, 1, 3);
+    struct stream *stream = open_stream(&job, 1, 10, LONG_SPLIT);
+    struct piece piece;
+    do
+        cr_assert(stream_next(stream, &piece));
+    while (piece.document != 2 && piece.document != 3);
+    cr_assert_eq(piece.offset, 0);
+    uint64_t before = stream_cursors(stream)->tokens;
+    cr_assert_eq(stream_drop_shard(stream, 0, 1, NULL), 0);
+    while (stream_next(stream, &piece))
+        cr_assert(piece.document != 2 && piece.document != 3);
+    const struct source_cursor *cursor = stream_cursors(stream);
+    cr_assert_eq(cursor->tokens + cursor->dropped_tokens, 2 * 110);
+    cr_assert_eq(cursor->dropped_tokens, 15 + 25 * (before > 60 ? 2 : 3));
+    cr_assert_eq(cursor->dropped_documents, before > 60 ? 2 : 3);
+    cr_assert_null(stream_changed(stream));
+    stream_free(stream);
+    length_job_close(&job);
+}
+
+Test(stream, something_of_a_source_is_always_kept)
+{
+    uint32_t lengths[] = { 5, 50, 0 };
+    struct length_source repeats = { "one", 1, 0, lengths, 3 }, ends = { "one", 1, 1, lengths, 3 };
+    struct length_job forever = length_job_open_sharded("context_window: 1000", &repeats, 1, 3);
+    struct length_job once = length_job_open_sharded("context_window: 1000", &ends, 1, 3);
+    struct stream *stream = open_stream(&forever, 1, 10, LONG_DROP);
+    struct error err = { 0 };
+    struct piece piece;
+    cr_assert_eq(stream_drop_shard(stream, 0, 0, &err), EX_DATAERR, "the rest is too long");
+    cr_assert(strstr(err.text, "without the shard one-0 nothing of it is left"), "%s", err.text);
+    cr_assert(stream_next(stream, &piece));
+    cr_assert_eq(piece.document, 0, "it is as it was");
+    stream_free(stream);
+    stream = open_stream(&once, 1, 10, LONG_DROP);
+    cr_assert_eq(stream_drop_shard(stream, 0, 0, &err), 0);
+    cr_assert_eq(stream_drop_shard(stream, 0, 1, &err), EX_DATAERR);
+    cr_assert(!stream_next(stream, &piece));
+    stream_free(stream);
+    length_job_close(&once);
+    length_job_close(&forever);
+}
