@@ -15,6 +15,22 @@ static Ballast__V1__Rank rank_of(const ballast_client *client)
     return rank;
 }
 
+static void count_held(ballast_client *client, struct request *request, void *context)
+{
+    (void)client;
+    uint64_t *next_step = context;
+    if (request->state == REQUEST_READY && request->question.step >= *next_step)
+        *next_step = request->question.step + 1;
+}
+
+/* What is held counts: the caller may get it without a word to this daemon. */
+static uint64_t next_step_to_tell(ballast_client *client)
+{
+    uint64_t next_step = client->next_step;
+    session_each_request(client, count_held, &next_step);
+    return next_step;
+}
+
 int ask_hello(ballast_client *client)
 {
     Ballast__V1__Rank rank = rank_of(client);
@@ -24,6 +40,7 @@ int ask_hello(ballast_client *client)
     hello.rank = &rank;
     hello.incarnation = client->incarnation;
     hello.step = client->options.first_step;
+    hello.next_step = next_step_to_tell(client);
     return link_send(&client->session.link, &hello.base);
 }
 

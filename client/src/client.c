@@ -69,6 +69,7 @@ static ballast_status set_up(ballast_client *client, const ballast_options *opti
         return status;
     client->incarnation = new_incarnation();
     client->end_step = UINT64_MAX;
+    client->next_step = client->options.first_step;
     client->order.known = client->options.digest_expected;
     client->order.step = client->options.first_step - 1; /* of step 0: ORDER_OF_JOB */
     memcpy(client->order.digest, client->options.expected_digest, BALLAST_DIGEST_BYTES);

@@ -82,6 +82,7 @@ struct ballast_client {
     struct told told;  /* the job digest that a daemon gave last */
     uint64_t end_step; /* the first step that does not exist; UINT64_MAX: not known */
 
+    uint64_t next_step; /* the caller may have had steps before it: began, went or got there */
     uint64_t next_id;
     bool window_open; /* ballast_next has been called: ask ahead */
     struct window window;

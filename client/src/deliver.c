@@ -60,6 +60,8 @@ static ballast_status hand_over(ballast_client *client, struct request *request,
         batch_new(&client->options.allocator, &client->facts, &request->reply, ret_batch);
     if (status == BALLAST_OK) {
         client->counters.batches++;
+        if (request->question.step >= client->next_step)
+            client->next_step = request->question.step + 1;
         return status;
     }
     return problem_set(&client->last, status, "step %llu: %s",
@@ -151,5 +153,6 @@ ballast_status ballast_seek(ballast_client *client, uint64_t step)
     if (step > OPTIONS_MAX_STEP)
         return problem_set(&client->last, BALLAST_INVALID, "step is above 2^63 - 1");
     window_seek(&client->window, step);
+    client->next_step = step;
     return BALLAST_OK;
 }

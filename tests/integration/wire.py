@@ -50,8 +50,9 @@ class Client(ballast_wire.Connection):
         super().__init__(endpoint, timeout_ms=2 * DEADLINE_MS)
         self.facts, self.requests = None, 0
 
-    def hello(self):
-        kind, values, _ = self.ask("Hello", client="tests", rank={}, incarnation=1)
+    def hello(self, step=0, next_step=0):
+        kind, values, _ = self.ask("Hello", client="tests", rank={}, incarnation=1, step=step,
+                                   next_step=next_step)
         ballast_wire.accept("HelloReply", kind, values)
         self.facts = SimpleNamespace(**values)
         return self.facts

@@ -45,7 +45,7 @@ struct fake_daemon {
     struct fake_behaviour behaviour;
     struct fake_request requests[MAX_REQUESTS];
     size_t request_count, hello_count, ack_count;
-    uint64_t acked_step;
+    uint64_t acked_step, next_step;
 
     struct held held[MAX_HELD];
     size_t held_count;
@@ -197,8 +197,10 @@ static struct fake_behaviour note(struct fake_daemon *daemon, const struct wire_
 {
     pthread_mutex_lock(&daemon->lock);
     struct fake_behaviour behaviour = daemon->behaviour;
-    if (message->type == WIRE_HELLO)
+    if (message->type == WIRE_HELLO) {
         daemon->hello_count++;
+        daemon->next_step = message->hello->next_step;
+    }
     if (message->type == WIRE_ACK) {
         daemon->ack_count++;
         daemon->acked_step = message->ack->step;
@@ -385,4 +387,12 @@ size_t fake_hellos(struct fake_daemon *daemon)
     size_t count = daemon->hello_count;
     pthread_mutex_unlock(&daemon->lock);
     return count;
+}
+
+uint64_t fake_next_step(struct fake_daemon *daemon)
+{
+    pthread_mutex_lock(&daemon->lock);
+    uint64_t next_step = daemon->next_step;
+    pthread_mutex_unlock(&daemon->lock);
+    return next_step;
 }

@@ -104,6 +104,9 @@ size_t fake_requests(struct fake_daemon *daemon, struct fake_request *requests, 
 
 size_t fake_hellos(struct fake_daemon *daemon);
 
+/* What the last HELLO said of the steps that the trainer may have had. */
+uint64_t fake_next_step(struct fake_daemon *daemon);
+
 /* Token `offset` of a piece; offset may be its length, for the next token of the document. */
 uint32_t fake_token(const struct fake_job *job, uint64_t step, uint32_t microbatch, uint32_t piece,
                     uint32_t offset);

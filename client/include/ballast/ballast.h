@@ -234,7 +234,8 @@ BALLAST_API ballast_status ballast_get(ballast_client *client, uint64_t step, ui
 
 /*
  * Moves ballast_next to slot 0 of `step`, up to 2^63 - 1 (BALLAST_INVALID beyond). What is in
- * flight for it is forgotten.
+ * flight for it is forgotten. The trainer goes there, as back to a checkpoint: it gives up what it
+ * had of that step and later ones, which daemons may change from then on.
  */
 BALLAST_API ballast_status ballast_seek(ballast_client *client, uint64_t step);
 

@@ -88,6 +88,8 @@ static void draw_hello(struct room *room)
     hello->client = draw_text(room->client, WIRE_MAX_TEXT_BYTES);
     hello->rank = &room->rank;
     hello->incarnation = draw_number();
+    hello->step = draw_number();
+    hello->next_step = draw_number();
 }
 
 static void draw_hello_reply(struct room *room)

@@ -41,6 +41,14 @@ static const Hello hello = {
     BASE(ballast__v1__hello__descriptor), .job = job_name, .client = client_name, .rank = &rank,
     .incarnation = 0x0123456789abcdef,
 };
+static const Hello hello_again = {
+    BASE(ballast__v1__hello__descriptor),
+    .job = text_none,
+    .client = text_none,
+    .rank = &rank,
+    .step = 300,
+    .next_step = UINT64_MAX,
+};
 static const Hello hello_least = { BASE(ballast__v1__hello__descriptor), .job = text_none,
                                    .client = text_none, .rank = &rank_zero };
 
@@ -189,6 +197,7 @@ static const Refusal refusal_text = { BASE(ballast__v1__refusal__descriptor),
 
 const struct sample samples[] = {
     { "hello", WIRE_HELLO, &hello.base },
+    { "hello_again", WIRE_HELLO, &hello_again.base },
     { "hello_least", WIRE_HELLO, &hello_least.base },
     { "hello_reply", WIRE_HELLO_REPLY, &hello_reply.base },
     { "hello_reply_wide", WIRE_HELLO_REPLY, &hello_reply_wide.base },
