@@ -7,7 +7,7 @@ bool bad_steps_counts(const struct error *error)
     return error->code == EX_DATAERR || error->code == EX_IOERR || error->code == EX_NOINPUT;
 }
 
-const struct bad_step *bad_steps_find(const struct bad_steps *bad, uint64_t step)
+struct bad_step *bad_steps_find(struct bad_steps *bad, uint64_t step)
 {
     for (unsigned i = 0; i < BAD_STEPS_KNOWN; i++)
         if (bad->steps[i].known && bad->steps[i].key.step == step)
@@ -15,9 +15,15 @@ const struct bad_step *bad_steps_find(const struct bad_steps *bad, uint64_t step
     return NULL;
 }
 
-bool bad_steps_add(struct bad_steps *bad, struct payload_key key, const struct error *error)
+static bool same_shard(struct bad_shard a, struct bad_shard b)
 {
-    struct bad_step *step = (struct bad_step *)bad_steps_find(bad, key.step);
+    return a.source == b.source && a.number == b.number;
+}
+
+bool bad_steps_add(struct bad_steps *bad, struct payload_key key, struct bad_shard shard,
+                   const struct error *error)
+{
+    struct bad_step *step = bad_steps_find(bad, key.step);
     bool news = step == NULL;
     if (news) {
         step = &bad->steps[bad->next];
@@ -25,13 +31,19 @@ bool bad_steps_add(struct bad_steps *bad, struct payload_key key, const struct e
         bad->found++;
     }
     bad->failures++;
-    *step = (struct bad_step){ .key = key, .error = *error, .known = true };
+    bool again = !news && same_shard(step->shard, shard);
+    *step = (struct bad_step){ .key = key,
+                               .shard = shard,
+                               .error = *error,
+                               .known = true,
+                               .again = again,
+                               .refused = again && step->refused };
     return news;
 }
 
 void bad_steps_clear(struct bad_steps *bad, struct payload_key key)
 {
-    struct bad_step *step = (struct bad_step *)bad_steps_find(bad, key.step);
+    struct bad_step *step = bad_steps_find(bad, key.step);
     if (step && step->key.microbatch == key.microbatch && step->key.rank == key.rank)
         step->known = false;
 }

@@ -10,6 +10,7 @@
 #define BALLAST_SERVE_BAD_STEPS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -17,10 +18,18 @@
 
 #define BAD_STEPS_KNOWN 64
 
+/* A shard: a source, and a number of its shards. */
+struct bad_shard {
+    size_t source, number;
+};
+
 struct bad_step {
-    struct payload_key key; /* the share that failed last */
+    struct payload_key key; /* the share that failed last, ... */
+    struct bad_shard shard; /* ... because of this one */
     struct error error;
     bool known;
+    bool again;   /* it failed because of that shard more than once: it is not a passing fault */
+    bool refused; /* the ledger would not drop that shard */
 };
 
 struct bad_steps {
@@ -34,7 +43,8 @@ struct bad_steps {
 bool bad_steps_counts(const struct error *error);
 
 /* A share could not be gathered; true when that is news of the step. */
-bool bad_steps_add(struct bad_steps *bad, struct payload_key key, const struct error *error);
+bool bad_steps_add(struct bad_steps *bad, struct payload_key key, struct bad_shard shard,
+                   const struct error *error);
 
 /* A share was gathered. */
 void bad_steps_clear(struct bad_steps *bad, struct payload_key key);
@@ -43,7 +53,7 @@ void bad_steps_clear(struct bad_steps *bad, struct payload_key key);
 void bad_steps_drop_from(struct bad_steps *bad, uint64_t step);
 
 /* What is known against a step; NULL: nothing. */
-const struct bad_step *bad_steps_find(const struct bad_steps *bad, uint64_t step);
+struct bad_step *bad_steps_find(struct bad_steps *bad, uint64_t step);
 
 /* Steps known to be bad now. */
 unsigned bad_steps_count(const struct bad_steps *bad);

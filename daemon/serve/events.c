@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "serve/bad_shards.h"
 #include "serve/notify.h"
 #include "serve/request.h"
 #include "serve/signals.h"
@@ -191,12 +192,19 @@ static void collect_plans(struct server *server)
         on_failure(server, news.failed_step, &news.error);
 }
 
+static struct bad_shard shard_of(const struct server *server, const struct piece *piece)
+{
+    const struct source *source = &server->corpus->sources[piece->source];
+    return (struct bad_shard){ piece->source, source_shard_number(source, piece->document) };
+}
+
 /* A step is told once, however often its ranks ask again. */
 static void note_failure(struct server *server, const struct gather_job *job)
 {
     bool news = true;
     if (bad_steps_counts(&job->error))
-        news = bad_steps_add(&server->bad_steps, job->key, &job->error);
+        news =
+            bad_steps_add(&server->bad_steps, job->key, shard_of(server, &job->bad), &job->error);
     if (news)
         log_write(server->log, LOG_LEVEL_ERROR, "gathering failed",
                   (struct log_field[]){ log_text("error", job->error.text), log_end() });
@@ -207,7 +215,7 @@ static void collect_payloads(struct server *server)
     struct gather_job *job;
     while ((job = gather_take(server->gather))) {
         /* What the ledger has overruled meanwhile is nobody's: the cache has forgotten it. */
-        if (lineage_overrules(server->lineage, job->plan->entries, job->key.step)) {
+        if (lineage_overrules(server->lineage, job->plan->job, job->key.step)) {
             gather_job_free(job);
             continue;
         }
@@ -243,6 +251,7 @@ static void on_wake(uv_async_t *handle)
     operators_on_change(server);
     server->stalled_left = server->stalled_count;
     on_room_timer(&server->room_timer);
+    bad_shards_drop(server);
     gather_ahead_of_demand(server);
     check_drained(server);
 }

@@ -36,19 +36,19 @@ void former_jobs_find(struct former_jobs *jobs, const struct state_directory *di
                       const struct state_list *list, const struct lineage *lineage,
                       const char *text)
 {
-    size_t epoch;
+    const struct config *told;
     jobs->count = 0;
     for (size_t i = 0; i < list->job_count; i++) {
         const struct state_job *known = &list->jobs[i];
         struct former_job *former =
-            lineage_knows(lineage, known->digest, &epoch) ? NULL : find_or_add(jobs, known->digest);
+            lineage_knows(lineage, known->digest, &told) ? NULL : find_or_add(jobs, known->digest);
         if (former)
             former->served_ns = known->served_ns;
     }
     for (size_t i = 0; i < list->count; i++) {
         const struct state_entry *entry = &list->entries[i];
         struct former_job *former =
-            lineage_knows(lineage, entry->job, &epoch) ? NULL : find_or_add(jobs, entry->job);
+            lineage_knows(lineage, entry->job, &told) ? NULL : find_or_add(jobs, entry->job);
         if (!former)
             continue;
         former->snapshots++;

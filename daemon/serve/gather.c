@@ -48,7 +48,7 @@ static void *run(void *argument)
     struct gather_job *job;
     while ((job = next_job(gather))) {
         payload_gather(gather->corpus, &job->plan->plan, job->key.microbatch, job->key.rank,
-                       &job->payload, &job->error);
+                       &job->payload, &job->bad, &job->error);
         pthread_mutex_lock(&gather->lock);
         list_push_back(&gather->done, &job->link);
         pthread_mutex_unlock(&gather->lock);

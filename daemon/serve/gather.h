@@ -29,6 +29,7 @@ struct gather_job {
     bool ahead;              /* nobody waited for it when it was submitted */
     struct payload *payload; /* NULL when it failed, as `error` says */
     struct error error;
+    struct piece bad; /* that could not be read, where the error is one of a shard */
 };
 
 struct gather; /* opaque */

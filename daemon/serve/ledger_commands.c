@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config/settings.h"
+#include "serve/bad_shards.h"
 #include "serve/request.h"
 #include "wire/limits.h"
 
@@ -154,6 +155,63 @@ static enum wire_status read_skip(const struct reading *reading, struct ledger_e
     return WIRE_OK;
 }
 
+static enum wire_status find_shard(const struct reading *reading, struct ledger_entry *ret_entry)
+{
+    const struct corpus *corpus = reading->server->corpus;
+    const char *source_name = reading->admin->arguments[2], *name = reading->admin->arguments[3];
+    size_t index = corpus_find_source(corpus, source_name), found = 0, number = 0;
+    if (index == corpus->source_count) {
+        snprintf(reading->why, reading->bytes, "there is no source '%.80s' in this job",
+                 source_name);
+        return WIRE_BAD_REQUEST;
+    }
+    const struct source *source = &corpus->sources[index];
+    for (size_t i = 0; i < source->shard_count; i++)
+        if (strcmp(source_shard_name(source, i), name) == 0) {
+            number = i;
+            found++;
+        }
+    if (found != 1) {
+        snprintf(reading->why, reading->bytes, "source %s has %zu shards of the name '%.200s'",
+                 source->name, found, name);
+        return WIRE_BAD_REQUEST;
+    }
+    ret_entry->shard = (uint32_t)number;
+    ret_entry->source = strdup(source_name);
+    ret_entry->shard_name = strdup(name);
+    return ret_entry->source && ret_entry->shard_name ? WIRE_OK : WIRE_BUSY;
+}
+
+static enum wire_status read_drop(const struct reading *reading, struct ledger_entry *ret_entry,
+                                  bool *ret_force)
+{
+    const Ballast__V1__Admin *admin = reading->admin;
+    ret_entry->kind = LEDGER_DROP_SHARD;
+    if (admin->n_arguments != 4 || !read_step(admin->arguments[0], &ret_entry->step) ||
+        !read_force(admin->arguments[1], ret_force))
+        return refuse_usage(reading, "a step, \"force\" or \"\", a source, and a shard's name");
+    return find_shard(reading, ret_entry);
+}
+
+/* The commands that change the ledger. */
+static const struct {
+    enum ledger_kind kind;
+    enum wire_status (*read)(const struct reading *, struct ledger_entry *, bool *);
+} readers[] = {
+    { LEDGER_RESHAPE, read_reshape },
+    { LEDGER_SKIP, read_skip },
+    { LEDGER_DROP_SHARD, read_drop },
+};
+
+static enum wire_status read_entry(const struct reading *reading, struct ledger_entry *ret_entry,
+                                   bool *ret_force)
+{
+    size_t i = 0;
+    while (strcmp(ledger_kind_name(readers[i].kind), reading->admin->command) != 0)
+        i++; /* nobody else is sent here */
+    return readers[i].read(reading, ret_entry, ret_force);
+}
+
 enum wire_status ledger_command_read(struct server *server, const Ballast__V1__Admin *admin,
                                      struct ledger_entry *ret_entry, char *why, size_t bytes)
 {
@@ -162,8 +220,7 @@ enum wire_status ledger_command_read(struct server *server, const Ballast__V1__A
     bool force = false;
     enum wire_status status = check_directory(&reading);
     if (status == WIRE_OK)
-        status = strcmp(admin->command, "skip") == 0 ? read_skip(&reading, &entry, &force)
-                                                     : read_reshape(&reading, &entry, &force);
+        status = read_entry(&reading, &entry, &force);
     if (status == WIRE_OK)
         status = check_served(&reading, entry.step, force);
     if (status == WIRE_OK && server->changing_from != UINT64_MAX) {
@@ -173,7 +230,7 @@ enum wire_status ledger_command_read(struct server *server, const Ballast__V1__A
     if (status == WIRE_OK)
         *ret_entry = entry;
     else
-        free(entry.settings);
+        ledger_entry_fini(&entry);
     return status;
 }
 
@@ -191,7 +248,7 @@ int ledger_command_begin(struct server *server, const struct ledger_entry *entry
 static void tell(struct server *server, const struct planner_change *change)
 {
     const struct ledger_entry *entry = &change->entry;
-    const char *kind = entry->kind == LEDGER_SKIP ? "skip" : "reshape";
+    const char *kind = ledger_kind_name(entry->kind);
     char digest[DIGEST_TEXT_BYTES];
     if (change->error.code)
         log_write(server->log, LOG_LEVEL_ERROR, "the ledger stays as it was",
@@ -220,8 +277,11 @@ void ledger_command_end(struct server *server, const struct planner_change *chan
     uint64_t step = change->entry.step;
     tell(server, change);
     server->changing_from = UINT64_MAX;
-    if (change->error.code)
+    if (change->error.code) {
+        if (change->entry.kind == LEDGER_DROP_SHARD)
+            bad_shards_refused(server, &change->entry);
         return;
+    }
     server_follow(server, change->lineage);
     payload_cache_drop_from(&server->cache, step);
     bad_steps_drop_from(&server->bad_steps, step);

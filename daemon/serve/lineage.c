@@ -62,21 +62,31 @@ struct digest lineage_digest(const struct lineage *lineage, uint64_t step)
     return lineage_before(lineage, step < UINT64_MAX ? step + 1 : step);
 }
 
-bool lineage_knows(const struct lineage *lineage, struct digest digest, size_t *ret_epoch)
+static bool has_digest(const struct lineage *lineage, struct digest digest,
+                       const struct config **ret_config)
 {
+    const struct history *history = lineage->history;
     for (size_t i = 0; i <= lineage_entries(lineage); i++) {
         if (!digest_equal(lineage->digests[i], digest))
             continue;
-        *ret_epoch = history_epoch_after(lineage->history, i);
+        *ret_config = history->epochs[history_epoch_after(history, i)].config;
         return true;
     }
     return false;
 }
 
-bool lineage_overrules(const struct lineage *lineage, size_t entries, uint64_t step)
+bool lineage_knows(const struct lineage *lineage, struct digest digest,
+                   const struct config **ret_config)
 {
-    return entries < lineage_entries(lineage) &&
-           lineage->history->ledger.entries[entries].step <= step;
+    for (; lineage; lineage = lineage->former)
+        if (has_digest(lineage, digest, ret_config))
+            return true;
+    return false;
+}
+
+bool lineage_overrules(const struct lineage *lineage, struct digest job, uint64_t step)
+{
+    return !digest_equal(lineage_digest(lineage, step), job);
 }
 
 uint64_t lineage_layout(const struct lineage *lineage, uint64_t step, uint64_t *ret_until)

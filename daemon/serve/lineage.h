@@ -48,11 +48,13 @@ struct digest lineage_before(const struct lineage *lineage, uint64_t next_step);
 /* The job digest of a step: all entries that it depends on are in it. */
 struct digest lineage_digest(const struct lineage *lineage, uint64_t step);
 
-/* Is this one of the job's digests? Then *ret_epoch is the epoch of the last entry in it. */
-bool lineage_knows(const struct lineage *lineage, struct digest digest, size_t *ret_epoch);
+/* Is this one of the job's digests, or was it one before the ledger changed? Then *ret_config is
+ * what was in force behind the last entry in it. */
+bool lineage_knows(const struct lineage *lineage, struct digest digest,
+                   const struct config **ret_config);
 
-/* Does a step that was planned by a ledger of `entries` entries stand no longer? */
-bool lineage_overrules(const struct lineage *lineage, size_t entries, uint64_t step);
+/* Does a step that was planned when it had this job digest stand no longer? */
+bool lineage_overrules(const struct lineage *lineage, struct digest job, uint64_t step);
 
 /* The steps that have the same layout as `step`: from the first to the one before *ret_until, which
  * is 0 where there is no end. */

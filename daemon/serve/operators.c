@@ -220,7 +220,7 @@ static void command_change(struct server *server, const struct peer_id *peer,
     struct operator_question *question = add_question(server, peer, QUESTION_CHANGE, 0);
     if (question && ledger_command_begin(server, &entry, &err))
         refuse_question(server, question, change_status(err.code), err.text);
-    free(entry.settings);
+    ledger_entry_fini(&entry);
 }
 
 static void command_drain(struct server *server, const struct peer_id *peer,
@@ -237,11 +237,17 @@ static const struct {
     unsigned roles;
     void (*run)(struct server *, const struct peer_id *, const Ballast__V1__Admin *);
 } commands[] = {
-    { "status", ROLE_OPERATOR, command_status },  { "queues", ROLE_OPERATOR, command_queues },
-    { "ranks", ROLE_OPERATOR, command_ranks },    { "sources", ROLE_OPERATOR, command_sources },
-    { "step", ROLE_OPERATOR, command_step },      { "snapshot", ROLE_OPERATOR, command_snapshot },
-    { "reshape", ROLE_OPERATOR, command_change }, { "skip", ROLE_OPERATOR, command_change },
-    { "where", ROLE_OPERATOR, search_begin },     { "drain", ROLE_OPERATOR, command_drain },
+    { "status", ROLE_OPERATOR, command_status },
+    { "queues", ROLE_OPERATOR, command_queues },
+    { "ranks", ROLE_OPERATOR, command_ranks },
+    { "sources", ROLE_OPERATOR, command_sources },
+    { "step", ROLE_OPERATOR, command_step },
+    { "snapshot", ROLE_OPERATOR, command_snapshot },
+    { "reshape", ROLE_OPERATOR, command_change },
+    { "skip", ROLE_OPERATOR, command_change },
+    { "drop-shard", ROLE_OPERATOR, command_change },
+    { "where", ROLE_OPERATOR, search_begin },
+    { "drain", ROLE_OPERATOR, command_drain },
 };
 
 static void run_command(struct server *server, const struct incoming *incoming,
@@ -255,8 +261,8 @@ static void run_command(struct server *server, const struct incoming *incoming,
     if (i == count)
         reply_admin(
             server, peer, WIRE_UNKNOWN_COMMAND,
-            "expected status, queues, ranks, sources, step, snapshot, reshape, skip, where or "
-            "drain",
+            "expected status, queues, ranks, sources, step, snapshot, reshape, skip, drop-shard, "
+            "where or drain",
             NULL);
     else if (!access_permits(&server->access, server->operators.curve_secret_key != NULL,
                              incoming_key(incoming), commands[i].roles, &user))
@@ -392,6 +398,7 @@ void operators_on_change(struct server *server)
             answer_text(server, &question->peer, operator_json_change(&change));
         end_question(server, question);
     }
+    ledger_entry_fini(&change.entry);
 }
 
 void operators_cancel(struct server *server)

@@ -31,29 +31,34 @@ static unsigned char *copy_chunk(const struct corpus *corpus, const struct piece
 }
 
 static int copy_tokens(const struct corpus *corpus, const struct step_plan *plan,
-                       uint32_t microbatch, uint32_t rank, unsigned char *at, struct error *err)
+                       uint32_t microbatch, uint32_t rank, unsigned char *at, struct piece *ret_bad,
+                       struct error *err)
 {
     const struct plan_microbatch *batch = &plan->microbatches[microbatch];
     const struct cp_rank *share = step_plan_rank(plan, microbatch, rank);
     const struct piece *pieces = plan->pieces + batch->first_piece;
     const struct chunk *chunks = plan->chunks + batch->first_chunk + share->first;
     for (uint32_t i = 0; i < share->count; i++) {
-        at = copy_chunk(corpus, &pieces[chunks[i].piece], &chunks[i], at, err);
-        if (!at)
-            return error_prefix(err, "step %llu, micro-batch %u", (unsigned long long)plan->step,
-                                microbatch);
+        const struct piece *piece = &pieces[chunks[i].piece];
+        at = copy_chunk(corpus, piece, &chunks[i], at, err);
+        if (at)
+            continue;
+        *ret_bad = *piece;
+        return error_prefix(err, "step %llu, micro-batch %u", (unsigned long long)plan->step,
+                            microbatch);
     }
     return 0;
 }
 
 int payload_gather(const struct corpus *corpus, const struct step_plan *plan, uint32_t microbatch,
-                   uint32_t rank, struct payload **ret_payload, struct error *err)
+                   uint32_t rank, struct payload **ret_payload, struct piece *ret_bad,
+                   struct error *err)
 {
     size_t bytes = payload_bytes(plan, microbatch, rank, corpus->token_bytes);
     struct payload *payload = malloc(sizeof *payload + bytes);
     if (!payload)
         return error_memory(err, "gathering tokens");
-    int failed = copy_tokens(corpus, plan, microbatch, rank, payload->tokens, err);
+    int failed = copy_tokens(corpus, plan, microbatch, rank, payload->tokens, ret_bad, err);
     if (failed) {
         free(payload);
         return failed;

@@ -30,10 +30,11 @@ size_t payload_bytes(const struct step_plan *plan, uint32_t microbatch, uint32_t
 /*
  * Copies the tokens out of the shards and computes the checksum. *ret_payload has one reference,
  * the caller's; it is untouched on failure. Errors of corpus_read, with step and micro-batch put
- * before. Blocks on I/O; any thread.
+ * before; *ret_bad is then the piece that could not be read. Blocks on I/O; any thread.
  */
 int payload_gather(const struct corpus *corpus, const struct step_plan *plan, uint32_t microbatch,
-                   uint32_t rank, struct payload **ret_payload, struct error *err);
+                   uint32_t rank, struct payload **ret_payload, struct piece *ret_bad,
+                   struct error *err);
 
 struct payload *payload_ref(struct payload *payload);
 

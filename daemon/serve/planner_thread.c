@@ -90,8 +90,8 @@ static int publish(struct planner_thread *self, struct error *err)
 {
     struct shared_plan *shared;
     const struct config *config = history_config(self->lineage->history, self->scratch.step);
-    int failed =
-        shared_plan_new(&self->scratch, lineage_entries(self->lineage), config, &shared, err);
+    struct digest job = lineage_digest(self->lineage, self->scratch.step);
+    int failed = shared_plan_new(&self->scratch, job, config, &shared, err);
     if (failed)
         return failed;
     plan_store_put(self->store, shared);
@@ -236,7 +236,14 @@ static void make_last_snapshot(struct planner_thread *self)
 
 /* ---- changes of the ledger ---- */
 
-/* The ledger with the entry at its end. */
+/* A bad shard cannot wait for what was recorded for later. */
+static int add_entry(struct job_ledger *ledger, const struct ledger_entry *entry, struct error *err)
+{
+    return entry->kind == LEDGER_DROP_SHARD ? job_ledger_insert(ledger, entry, err)
+                                            : job_ledger_append(ledger, entry, err);
+}
+
+/* The ledger with the entry. */
 static int extend_ledger(struct planner_thread *self, const struct ledger_entry *entry,
                          struct job_ledger *ledger, struct error *err)
 {
@@ -246,7 +253,7 @@ static int extend_ledger(struct planner_thread *self, const struct ledger_entry 
         ledger->job = planner_job_digest(self->planner);
         failed = config_settings(self->config, &ledger->settings, err);
     }
-    return failed ? failed : job_ledger_append(ledger, entry, err);
+    return failed ? failed : add_entry(ledger, entry, err);
 }
 
 /* Everything that can fail comes before the ledger is written, which is the moment that counts. */
@@ -307,7 +314,7 @@ static int change_ledger(struct planner_thread *self, const struct ledger_entry 
 
 static void make_change(struct planner_thread *self)
 {
-    struct planner_change change = { .error.code = 0 };
+    struct planner_change change = { .error.code = 0 }, unseen;
     struct job_ledger wanted;
     pthread_mutex_lock(&self->report_lock);
     wanted = self->wanted;
@@ -317,13 +324,15 @@ static void make_change(struct planner_thread *self)
         return;
     change_ledger(self, &wanted.entries[0], &change.error);
     change.entry = wanted.entries[0];
-    change.entry.settings = NULL;
     change.lineage = self->lineage;
+    wanted.count = 0; /* the entry goes on with the answer */
     job_ledger_fini(&wanted);
     pthread_mutex_lock(&self->report_lock);
+    unseen = self->change;
     self->change = change;
     self->changed = true;
     pthread_mutex_unlock(&self->report_lock);
+    ledger_entry_fini(&unseen.entry);
     self->notify(self->context);
 }
 
@@ -360,6 +369,7 @@ static void dispose(struct planner_thread *self)
     planner_state_fini(&self->state);
     planner_report_free(self->report);
     job_ledger_fini(&self->wanted);
+    ledger_entry_fini(&self->change.entry);
     pthread_mutex_destroy(&self->report_lock);
     free(self);
 }
@@ -446,7 +456,9 @@ bool planner_thread_take_change(struct planner_thread *self, struct planner_chan
 {
     pthread_mutex_lock(&self->report_lock);
     bool changed = self->changed;
-    *ret_change = self->change;
+    if (changed)
+        *ret_change = self->change;
+    self->change = (struct planner_change){ .error.code = 0 };
     self->changed = false;
     pthread_mutex_unlock(&self->report_lock);
     return changed;

@@ -29,7 +29,7 @@
 /* What became of a change of the ledger. */
 struct planner_change {
     struct error error;        /* code 0: it is on disk, and in force */
-    struct ledger_entry entry; /* without its settings */
+    struct ledger_entry entry; /* as it was asked for; whoever takes the answer frees it */
     struct lineage *lineage;   /* of the job from now on */
 };
 
@@ -60,8 +60,8 @@ int planner_thread_start(const struct config *config, const struct corpus *corpu
                          struct lineage **ret_lineage, struct error *err);
 
 /*
- * Asks for an entry at the end of the ledger; `entry` is copied. Plans by the ledger of before may
- * still be published until the answer is there. EX_OSERR. One at a time.
+ * Asks for an entry in the ledger, at its end unless it drops a shard; `entry` is copied. Plans by
+ * the ledger of before may still be published until the answer is there. EX_OSERR. One at a time.
  */
 int planner_thread_change(struct planner_thread *thread, const struct ledger_entry *entry,
                           struct error *err);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "ballast/v1/ballast.pb-c.h"
+#include "serve/bad_shards.h"
 
 #define ROOM_AT_ONCE 256 /* stalled requests looked at before the loop looks at other things */
 
@@ -79,10 +80,14 @@ static void stall(struct server *server, struct request *request)
 
 /* ---- with a plan at hand ---- */
 
-static void note_answered(struct server *server, struct session *session, uint64_t step)
+static void note_answered(struct server *server, const struct request *request)
 {
+    struct session *session = request->session;
+    uint64_t step = request->question.step;
     session->has_answered = true;
     session->answered_step = step;
+    if (request->question.parts)
+        sent_steps_add(&session->sent, step);
     if (step <= server->front)
         return;
     server->front = step;
@@ -90,7 +95,7 @@ static void note_answered(struct server *server, struct session *session, uint64
 }
 
 /* A share that failed is answered by its own gathering: it may have become well. */
-static const struct bad_step *spoilt(const struct server *server, const struct request *request)
+static const struct bad_step *spoilt(struct server *server, const struct request *request)
 {
     const struct bad_step *bad = bad_steps_find(&server->bad_steps, request->question.step);
     bool own = bad && bad->key.microbatch == request->question.microbatch &&
@@ -110,13 +115,20 @@ static void try_again(struct server *server, struct shared_plan *plan, struct pa
         payload_cache_cancel(&server->cache, key);
 }
 
+static void answer_bad(struct server *server, struct request *request, const struct bad_step *bad)
+{
+    char why[WIRE_MAX_MESSAGE_BYTES + 1];
+    enum wire_status status = bad_shards_answer(server, request->session, bad, why, sizeof why);
+    answer(server, request, status, why);
+}
+
 static void deliver(struct server *server, struct request *request, struct shared_plan *plan,
                     struct payload *payload)
 {
     const struct bad_step *bad = spoilt(server, request);
     if (bad) {
         try_again(server, plan, bad->key);
-        answer(server, request, reply_status(bad->error.code), bad->error.text);
+        answer_bad(server, request, bad);
         return;
     }
     size_t bytes = (payload ? payload->bytes : 0) + plan->bytes;
@@ -125,7 +137,7 @@ static void deliver(struct server *server, struct request *request, struct share
         return;
     }
     if (reply_batch(server, request->session, &request->question, plan, payload))
-        note_answered(server, request->session, request->question.step);
+        note_answered(server, request);
     finish(server, request);
 }
 
@@ -278,21 +290,22 @@ static void conclude(struct server *server, struct request *request, const struc
 }
 
 /* Everybody who waits for tokens of a step that is bad. */
-static void answer_step(struct server *server, const struct gather_job *job)
+static void answer_step(struct server *server, const struct bad_step *bad)
 {
-    struct hash_link *link = hash_table_find(&server->waiting, job->key.step);
+    struct hash_link *link = hash_table_find(&server->waiting, bad->key.step);
     while (link) {
         struct hash_link *next = hash_table_same(link);
         if (wants_tokens(&request_of(link)->question))
-            answer(server, request_of(link), reply_status(job->error.code), job->error.text);
+            answer_bad(server, request_of(link), bad);
         link = next;
     }
 }
 
 void requests_on_payload(struct server *server, const struct gather_job *job)
 {
-    if (!job->payload && bad_steps_counts(&job->error)) {
-        answer_step(server, job);
+    const struct bad_step *bad = bad_steps_find(&server->bad_steps, job->key.step);
+    if (!job->payload && bad) {
+        answer_step(server, bad);
         return;
     }
     struct hash_link *link = hash_table_find(&server->waiting, job->key.step);

@@ -127,10 +127,24 @@ void sessions_replace(struct sessions *sessions, const struct session *session)
     while (at != &sessions->used) {
         struct session *other = list_entry(at, struct session, used);
         at = at->next;
-        if (other != session && same_rank(other, session) && other->waiting == 0 &&
-            other->incarnation != session->incarnation)
+        if (other == session || !same_rank(other, session))
+            continue;
+        other->superseded = other->incarnation == session->incarnation;
+        if (!other->superseded && other->waiting == 0)
             forget(sessions, other);
     }
+}
+
+void session_note_request(struct session *session, uint64_t step)
+{
+    bool consumed = session->has_acked && step <= session->acked_step;
+    session->has_requested = true;
+    session->requested_step = step;
+    if (!consumed && step >= session->sent.below)
+        return;
+    session->sent = sent_steps_begin(step);
+    session->has_acked = session->has_acked && step > 0;
+    session->acked_step = step > 0 ? step - 1 : 0;
 }
 
 void sessions_expire(struct sessions *sessions, uint64_t now_ms)

@@ -15,6 +15,7 @@
 #include "serve/flight.h"
 #include "serve/hash_table.h"
 #include "serve/list.h"
+#include "serve/sent_steps.h"
 #include "wire/limits.h"
 
 #define SESSION_REQUESTS 64        /* most requests of one peer that wait at once */
@@ -35,6 +36,7 @@ struct session {
     struct flight *flight;
     char user[ALLOW_LIST_NAME_BYTES]; /* whose key it came with; "" without CURVE */
     bool greeted;                     /* HELLO has come: the next six fields are known */
+    bool superseded;                  /* the same incarnation has come back as another peer */
     uint32_t dp, cp, pp, tp;
     uint64_t incarnation;
     char client[WIRE_MAX_TEXT_BYTES + 1];
@@ -42,7 +44,11 @@ struct session {
     uint64_t requested_step; /* of the last request */
     uint64_t answered_step;  /* of the last batch sent */
     uint64_t acked_step;
-    unsigned waiting; /* length of `requests` */
+    struct sent_steps sent; /* what its trainer may have been given */
+    bool stuck;             /* it was told lately that a step is bad, ... */
+    uint64_t stuck_step;    /* ... this one, ... */
+    uint64_t stuck_ms;      /* ... and when */
+    unsigned waiting;       /* length of `requests` */
     uint64_t batches, bytes;
     uint64_t seen_ms; /* last message from the peer */
 };
@@ -68,8 +74,14 @@ void sessions_fini(struct sessions *sessions);
 struct session *sessions_hear(struct sessions *sessions, const struct peer_id *peer,
                               const char *user, uint64_t now_ms);
 
-/* Forgets other, idle sessions of the same rank: what an earlier incarnation left behind. */
+/*
+ * Forgets other, idle sessions of the same rank: what an earlier incarnation left behind. Those of
+ * the same incarnation are superseded.
+ */
 void sessions_replace(struct sessions *sessions, const struct session *session);
+
+/* The peer asks for data of `step`: if it had consumed that, it has gone back. */
+void session_note_request(struct session *session, uint64_t step);
 
 /* Forgets sessions that have been idle for too long. */
 void sessions_expire(struct sessions *sessions, uint64_t now_ms);

@@ -27,7 +27,7 @@ static void checksum_tables(struct shared_plan *shared)
     }
 }
 
-int shared_plan_new(const struct step_plan *plan, size_t entries, const struct config *config,
+int shared_plan_new(const struct step_plan *plan, struct digest job, const struct config *config,
                     struct shared_plan **ret_shared, struct error *err)
 {
     size_t batches = plan->microbatch_count * sizeof *plan->microbatches;
@@ -45,7 +45,7 @@ int shared_plan_new(const struct step_plan *plan, size_t entries, const struct c
         (unsigned char *)shared + ((sizeof *shared + 15) & ~(size_t)15); /* calloc aligns to 16 */
     atomic_init(&shared->references, 1);
     shared->bytes = bytes;
-    shared->entries = entries;
+    shared->job = job;
     shared->config = config;
     shared->plan = *plan;
     shared->plan.microbatches = carve(&at, plan->microbatches, batches);

@@ -17,7 +17,7 @@
 struct shared_plan {
     atomic_uint references;
     size_t bytes;                /* of the whole block */
-    size_t entries;              /* of the ledger that it was planned by */
+    struct digest job;           /* the job digest of its step when it was planned */
     const struct config *config; /* that was in force */
     struct step_plan plan;       /* its arrays lie in this same block: never step_plan_fini it */
     uint64_t *pieces_xxh3;       /* checksum of each micro-batch's piece table */
@@ -25,10 +25,10 @@ struct shared_plan {
 };
 
 /*
- * An exact copy of `plan`, made by `entries` entries of the ledger under `config`, which must
- * outlive it, with one reference, the caller's. EX_OSERR when out of memory.
+ * An exact copy of `plan`, of that job digest, made under `config`, which must outlive it, with one
+ * reference, the caller's. EX_OSERR when out of memory.
  */
-int shared_plan_new(const struct step_plan *plan, size_t entries, const struct config *config,
+int shared_plan_new(const struct step_plan *plan, struct digest job, const struct config *config,
                     struct shared_plan **ret_shared, struct error *err);
 
 struct shared_plan *shared_plan_ref(struct shared_plan *shared);

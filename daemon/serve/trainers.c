@@ -69,6 +69,7 @@ static void greet(struct server *server, struct session *session, const Ballast_
 {
     session->greeted = true;
     session->incarnation = hello->incarnation;
+    session->sent = sent_steps_begin(hello->next_step);
     note_rank(session, hello->rank);
     snprintf(session->client, sizeof session->client, "%s", hello->client);
     sessions_replace(&server->sessions, session);
@@ -126,9 +127,9 @@ static enum wire_status check_digest(const struct server *server, const Ballast_
                                      char *why, size_t bytes)
 {
     const struct history *history = server->lineage->history;
+    const struct config *told;
     struct digest digest;
     char layout[256];
-    size_t told;
     if (get->job_digest.len == 0)
         return WIRE_OK;
     memcpy(digest.bytes, get->job_digest.data, DIGEST_BYTES);
@@ -136,8 +137,7 @@ static enum wire_status check_digest(const struct server *server, const Ballast_
         explain_wrong_job(server, get, why, bytes);
         return WIRE_WRONG_JOB;
     }
-    if (get->parts == 0 ||
-        config_same_layout(history->epochs[told].config, history_config(history, get->step)))
+    if (get->parts == 0 || config_same_layout(told, history_config(history, get->step)))
         return WIRE_OK;
     snprintf(why, bytes, "step %" PRIu64 " has another layout than this client was told: %s",
              get->step, lineage_layout_text(server->lineage, get->step, layout, sizeof layout));
@@ -202,10 +202,12 @@ static enum wire_status check_get(const struct server *server, const Ballast__V1
     return WIRE_OK;
 }
 
-static void note_requested(struct server *server, struct session *session, uint64_t step)
+static void note_requested(struct server *server, struct session *session,
+                           const Ballast__V1__GetBatch *get)
 {
-    session->has_requested = true;
-    session->requested_step = step;
+    uint64_t step = get->step;
+    if (get->parts)
+        session_note_request(session, step);
     if (!server->has_requested || step > server->requested_step)
         server->requested_step = step;
     server->has_requested = true;
@@ -234,7 +236,7 @@ static void on_get_batch(struct server *server, const struct caller *caller,
         reply_no_batch(server, peer, &question, WIRE_BUSY, TOO_MANY);
         return;
     }
-    note_requested(server, session, get->step);
+    note_requested(server, session, get);
     uint32_t deadline_ms =
         get->deadline_ms > WIRE_MAX_DEADLINE_MS ? WIRE_MAX_DEADLINE_MS : get->deadline_ms;
     request_begin(server, session, &question, deadline_ms);

@@ -4,6 +4,7 @@
 #include <sysexits.h>
 
 static const struct error bad_data = { EX_DATAERR, "shard x.bin: token 3 is 70000" };
+static const struct bad_shard shard = { 1, 2 };
 static struct bad_steps bad;
 
 static void forget(void)
@@ -26,22 +27,22 @@ Test(bad_steps, a_step_is_news_once_until_it_is_well)
 {
     const struct payload_key key = { 7, 1, 0 };
     cr_expect_null(bad_steps_find(&bad, 7));
-    cr_expect(bad_steps_add(&bad, key, &bad_data));
-    cr_expect_not(bad_steps_add(&bad, key, &bad_data));
+    cr_expect(bad_steps_add(&bad, key, shard, &bad_data));
+    cr_expect_not(bad_steps_add(&bad, key, shard, &bad_data));
     cr_assert_not_null(bad_steps_find(&bad, 7));
     cr_expect_str_eq(bad_steps_find(&bad, 7)->error.text, bad_data.text);
     cr_expect_null(bad_steps_find(&bad, 8));
     cr_expect_eq(bad_steps_count(&bad), 1);
     bad_steps_clear(&bad, key);
     cr_expect_null(bad_steps_find(&bad, 7));
-    cr_expect(bad_steps_add(&bad, key, &bad_data));
+    cr_expect(bad_steps_add(&bad, key, shard, &bad_data));
     cr_expect_eq(bad.found, 2);
     cr_expect_eq(bad.failures, 3);
 }
 
 Test(bad_steps, another_share_does_not_make_it_well)
 {
-    bad_steps_add(&bad, (struct payload_key){ 7, 1, 0 }, &bad_data);
+    bad_steps_add(&bad, (struct payload_key){ 7, 1, 0 }, shard, &bad_data);
     bad_steps_clear(&bad, (struct payload_key){ 7, 0, 0 });
     bad_steps_clear(&bad, (struct payload_key){ 7, 1, 1 });
     bad_steps_clear(&bad, (struct payload_key){ 8, 1, 0 });
@@ -51,7 +52,7 @@ Test(bad_steps, another_share_does_not_make_it_well)
 Test(bad_steps, a_step_that_is_planned_anew_is_another)
 {
     for (uint64_t step = 5; step < 8; step++)
-        bad_steps_add(&bad, (struct payload_key){ step, 0, 0 }, &bad_data);
+        bad_steps_add(&bad, (struct payload_key){ step, 0, 0 }, shard, &bad_data);
     bad_steps_drop_from(&bad, 6);
     cr_expect_not_null(bad_steps_find(&bad, 5));
     cr_expect_null(bad_steps_find(&bad, 6));
@@ -61,8 +62,26 @@ Test(bad_steps, a_step_that_is_planned_anew_is_another)
 Test(bad_steps, the_latest_are_known)
 {
     for (uint64_t step = 0; step < 3 * BAD_STEPS_KNOWN; step++)
-        cr_assert(bad_steps_add(&bad, (struct payload_key){ step, 0, 0 }, &bad_data));
+        cr_assert(bad_steps_add(&bad, (struct payload_key){ step, 0, 0 }, shard, &bad_data));
     cr_expect_eq(bad_steps_count(&bad), BAD_STEPS_KNOWN);
     cr_expect_null(bad_steps_find(&bad, 2 * BAD_STEPS_KNOWN - 1));
     cr_expect_not_null(bad_steps_find(&bad, 2 * BAD_STEPS_KNOWN));
+}
+
+Test(bad_steps, a_fault_that_comes_again_is_no_passing_one)
+{
+    const struct payload_key key = { 7, 1, 0 }, other_share = { 7, 0, 0 };
+    bad_steps_add(&bad, key, shard, &bad_data);
+    cr_expect_not(bad_steps_find(&bad, 7)->again);
+    bad_steps_add(&bad, other_share, (struct bad_shard){ 1, 3 }, &bad_data);
+    cr_expect_not(bad_steps_find(&bad, 7)->again, "of another shard");
+    bad_steps_add(&bad, key, (struct bad_shard){ 1, 3 }, &bad_data);
+    cr_expect(bad_steps_find(&bad, 7)->again);
+    bad_steps_find(&bad, 7)->refused = true;
+    bad_steps_add(&bad, key, (struct bad_shard){ 1, 3 }, &bad_data);
+    cr_expect(bad_steps_find(&bad, 7)->refused);
+    bad_steps_clear(&bad, key);
+    bad_steps_add(&bad, key, (struct bad_shard){ 1, 3 }, &bad_data);
+    cr_expect_not(bad_steps_find(&bad, 7)->again);
+    cr_expect_not(bad_steps_find(&bad, 7)->refused);
 }

@@ -74,7 +74,7 @@ static void bench_close(struct bench *bench)
 static struct gather_job *gather_one(struct bench *bench, uint32_t rank)
 {
     struct shared_plan *shared;
-    cr_assert_eq(shared_plan_new(&bench->plan, 0, NULL, &shared, NULL), 0);
+    cr_assert_eq(shared_plan_new(&bench->plan, (struct digest){ 0 }, NULL, &shared, NULL), 0);
     struct payload_key key = { .rank = rank };
     cr_assert(gather_submit(bench->gather, shared, key, false));
     shared_plan_unref(shared); /* the job keeps it alive */
@@ -124,7 +124,7 @@ Test(gather, queues_are_bounded_and_dropped_when_it_stops)
     struct bench bench;
     bench_open(&bench, 1000);
     struct shared_plan *shared;
-    cr_assert_eq(shared_plan_new(&bench.plan, 0, NULL, &shared, NULL), 0);
+    cr_assert_eq(shared_plan_new(&bench.plan, (struct digest){ 0 }, NULL, &shared, NULL), 0);
     struct payload_key key = { 0 };
     unsigned taken = 0;
     while (gather_submit(bench.gather, shared, key, true))

@@ -70,13 +70,13 @@ Test(lineage, a_step_has_the_entries_up_to_it_and_a_state_those_before)
 
 Test(lineage, knows_its_digests_and_no_others)
 {
-    size_t epoch = 9;
+    const struct config *told = NULL;
     const size_t expected[] = { 0, 1, 1, 2, 2 };
     for (size_t i = 0; i < 5; i++) {
-        cr_assert(lineage_knows(lineage, lineage->digests[i], &epoch));
-        cr_assert_eq(epoch, expected[i]);
+        cr_assert(lineage_knows(lineage, lineage->digests[i], &told));
+        cr_assert_eq(told, lineage->history->epochs[expected[i]].config);
     }
-    cr_assert_not(lineage_knows(lineage, (struct digest){ { 1 } }, &epoch));
+    cr_assert_not(lineage_knows(lineage, (struct digest){ { 1 } }, &told));
 }
 
 Test(lineage, a_layout_outlives_what_does_not_change_it)
@@ -95,13 +95,14 @@ Test(lineage, a_layout_outlives_what_does_not_change_it)
     cr_assert(strstr(text, "steps 20 to the last have dp 4"), "%s", text);
 }
 
-Test(lineage, overrules_what_was_planned_with_fewer_entries)
+Test(lineage, overrules_what_was_planned_without_an_entry)
 {
-    cr_assert(lineage_overrules(lineage, 0, 5));
-    cr_assert_not(lineage_overrules(lineage, 0, 4));
-    cr_assert(lineage_overrules(lineage, 1, 10));
-    cr_assert_not(lineage_overrules(lineage, 1, 9));
-    cr_assert_not(lineage_overrules(lineage, 4, 1000));
+    const struct digest *digests = lineage->digests;
+    cr_assert(lineage_overrules(lineage, digests[0], 5));
+    cr_assert_not(lineage_overrules(lineage, digests[0], 4));
+    cr_assert(lineage_overrules(lineage, digests[1], 10));
+    cr_assert_not(lineage_overrules(lineage, digests[1], 9));
+    cr_assert_not(lineage_overrules(lineage, digests[4], 1000));
 }
 
 Test(lineage, memory_follows_the_largest_layout)

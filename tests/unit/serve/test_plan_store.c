@@ -18,7 +18,7 @@ static struct shared_plan *plan_of(uint64_t step)
 {
     struct step_plan plan = { .step = step };
     struct shared_plan *shared;
-    cr_assert_eq(shared_plan_new(&plan, 0, NULL, &shared, NULL), 0);
+    cr_assert_eq(shared_plan_new(&plan, (struct digest){ 0 }, NULL, &shared, NULL), 0);
     return shared;
 }
 

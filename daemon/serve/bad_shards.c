@@ -1,0 +1,161 @@
+#include "serve/bad_shards.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "serve/ledger_commands.h"
+#include "serve/reply.h"
+
+#define STUCK_RECENT_MS 5000 /* a rank that is told to ask again does so well within this time */
+
+static bool may_drop(const struct server *server)
+{
+    return server->config->on_bad_shard == BAD_SHARD_SKIP && server->snapshots;
+}
+
+static bool is_rank(const struct session *session)
+{
+    return session->greeted && !session->superseded;
+}
+
+/* A rank whose trainer may have been given some of the step; NULL: there is none. */
+static const struct session *find_holder(const struct server *server, uint64_t step)
+{
+    const struct list *all = &server->sessions.used;
+    for (const struct list *at = all->next; at != all; at = at->next) {
+        const struct session *session = list_entry(at, struct session, used);
+        if (is_rank(session) && sent_steps_has(&session->sent, step))
+            return session;
+    }
+    return NULL;
+}
+
+/* ---- what a peer is told ---- */
+
+static bool is_stuck(const struct server *server, const struct session *session)
+{
+    return session->stuck && server_now_ms(server) - session->stuck_ms <= STUCK_RECENT_MS;
+}
+
+/* Of several bad steps that it asks for ahead, the first is the one that it waits for. */
+static void note_stuck(const struct server *server, struct session *session, uint64_t step)
+{
+    if (is_stuck(server, session) && session->stuck_step < step)
+        return;
+    session->stuck = true;
+    session->stuck_step = step;
+    session->stuck_ms = server_now_ms(server);
+}
+
+static void tell_held(const struct bad_step *bad, const struct session *holder, char *why,
+                      size_t bytes)
+{
+    snprintf(why, bytes,
+             "%s; rank dp %u, cp %u was sent some of step %" PRIu64
+             " before: start all ranks again from a checkpoint before it, and the shard is dropped",
+             bad->error.text, holder->dp, holder->cp, bad->key.step);
+}
+
+enum wire_status bad_shards_answer(struct server *server, struct session *session,
+                                   const struct bad_step *bad, char *why, size_t bytes)
+{
+    bool may = may_drop(server) && !bad->refused;
+    const struct session *holder = may ? find_holder(server, bad->key.step) : NULL;
+    if (!may || holder) {
+        if (holder)
+            tell_held(bad, holder, why, bytes);
+        else
+            snprintf(why, bytes, "%s", bad->error.text);
+        return reply_status(bad->error.code);
+    }
+    note_stuck(server, session, bad->key.step);
+    uv_async_send(&server->wake); /* it may be the last that was waited for */
+    snprintf(why, bytes,
+             "%s; the shard is dropped when all ranks wait for step %" PRIu64 ", ask again",
+             bad->error.text, bad->key.step);
+    return WIRE_BUSY;
+}
+
+/* ---- dropping ---- */
+
+static bool waits(const struct server *server, const struct session *session, uint64_t step)
+{
+    return is_rank(session) && is_stuck(server, session) && session->stuck_step == step;
+}
+
+static size_t count_waiting(const struct server *server, uint64_t step)
+{
+    size_t count = 0;
+    const struct list *all = &server->sessions.used;
+    for (const struct list *at = all->next; at != all; at = at->next)
+        count += waits(server, list_entry(at, struct session, used), step);
+    return count;
+}
+
+/* Does one wait for the step on behalf of this rank? */
+static bool rank_waits(const struct server *server, uint32_t dp, uint32_t cp, uint64_t step)
+{
+    const struct list *all = &server->sessions.used;
+    for (const struct list *at = all->previous; at != all; at = at->previous) {
+        const struct session *session = list_entry(at, struct session, used);
+        if (session->dp == dp && session->cp == cp && waits(server, session, step))
+            return true;
+    }
+    return false;
+}
+
+static bool all_ranks_wait(const struct server *server, uint64_t step)
+{
+    const struct parallel *parallel = &history_config(server->lineage->history, step)->parallel;
+    if (count_waiting(server, step) < (size_t)parallel->dp * parallel->cp)
+        return false;
+    for (uint32_t dp = 0; dp < parallel->dp; dp++)
+        for (uint32_t cp = 0; cp < parallel->cp; cp++)
+            if (!rank_waits(server, dp, cp, step))
+                return false;
+    return true;
+}
+
+void bad_shards_refused(struct server *server, const struct ledger_entry *entry)
+{
+    struct bad_step *bad = bad_steps_find(&server->bad_steps, entry->step);
+    if (bad)
+        bad->refused = true;
+}
+
+static void drop(struct server *server, const struct bad_step *bad)
+{
+    const struct source *source = &server->corpus->sources[bad->shard.source];
+    const struct ledger_entry entry = { .kind = LEDGER_DROP_SHARD,
+                                        .step = bad->key.step,
+                                        .source = source->name,
+                                        .shard = (uint32_t)bad->shard.number,
+                                        .shard_name = (char *)(uintptr_t)source_shard_name(
+                                            source, bad->shard.number) };
+    struct error err = { 0 };
+    log_write(server->log, LOG_LEVEL_ERROR, "dropping a bad shard (on_bad_shard: skip)",
+              (struct log_field[]){ log_uint("from_step", entry.step),
+                                    log_text("source", entry.source),
+                                    log_text("shard", entry.shard_name),
+                                    log_text("reason", bad->error.text), log_end() });
+    if (!ledger_command_begin(server, &entry, &err))
+        return;
+    bad_shards_refused(server, &entry);
+    log_write(server->log, LOG_LEVEL_ERROR, "the ledger cannot be changed",
+              (struct log_field[]){ log_text("error", err.text), log_end() });
+}
+
+static bool is_ready(const struct server *server, const struct bad_step *bad)
+{
+    return bad->known && bad->again && !bad->refused && all_ranks_wait(server, bad->key.step) &&
+           !find_holder(server, bad->key.step);
+}
+
+void bad_shards_drop(struct server *server)
+{
+    if (!may_drop(server) || server->phase != SERVER_SERVING)
+        return;
+    for (unsigned i = 0; i < BAD_STEPS_KNOWN && server->changing_from == UINT64_MAX; i++)
+        if (is_ready(server, &server->bad_steps.steps[i]))
+            drop(server, &server->bad_steps.steps[i]);
+}

@@ -1,0 +1,30 @@
+/*
+ * What is done about a shard that turns bad while its tokens are served (on_bad_shard). A step with
+ * a share that cannot be gathered is refused to all ranks. With `skip`, and a state directory to
+ * keep a ledger in, the shard is dropped from that step on once all ranks wait for it and none has
+ * been sent any of it, so that all go on with the same data, as if nothing had been.
+ *
+ * Thread: the loop's.
+ */
+#ifndef BALLAST_SERVE_BAD_SHARDS_H
+#define BALLAST_SERVE_BAD_SHARDS_H
+
+#include "serve/state.h"
+
+/*
+ * What a peer is told that asks for a share of a bad step: BUSY as long as it may be dropped, else
+ * why the step cannot be had. Notes that the peer waits.
+ */
+enum wire_status bad_shards_answer(struct server *server, struct session *session,
+                                   const struct bad_step *bad, char *why, size_t bytes);
+
+/*
+ * Drops the shard of a bad step if all is ready for that. Changes requests that wait: not to be
+ * called while they are walked through.
+ */
+void bad_shards_drop(struct server *server);
+
+/* The ledger could not be changed by this entry, which drops a shard: it is not tried again. */
+void bad_shards_refused(struct server *server, const struct ledger_entry *entry);
+
+#endif
