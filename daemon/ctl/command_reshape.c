@@ -1,4 +1,4 @@
-/* ballastctl reshape, ballastctl skip: what changes in a job from a step on. */
+/* ballastctl reshape, skip, drop: what changes in a job from a step on. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +107,21 @@ int run_reshape(const struct arguments *arguments, struct output *out, struct er
     if (!code)
         code = daemon_tell(arguments, message.pointers, message.count, show_change, out, err);
     return code;
+}
+
+/* A name that a word cannot hold is no shard's: file names are shorter. */
+int run_drop(const struct arguments *arguments, struct output *out, struct error *err)
+{
+    struct message message = { .count = 0 };
+    add_number(&message, argument_number(arguments, OPTION_FROM_STEP, 0));
+    add_force(&message, arguments);
+    for (int i = 0; i < arguments->operand_count; i++) {
+        if (strlen(arguments->operands[i]) > WIRE_MAX_TEXT_BYTES)
+            return error_set(err, EX_USAGE, "'%.40s...' is too long for a name",
+                             arguments->operands[i]);
+        add_word(&message, arguments->operands[i]);
+    }
+    return daemon_tell(arguments, message.pointers, message.count, show_change, out, err);
 }
 
 int run_skip(const struct arguments *arguments, struct output *out, struct error *err)

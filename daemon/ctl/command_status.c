@@ -133,19 +133,21 @@ static int describe_snapshots(struct table *facts, const struct status *status, 
 /* Only where there is something to be told. */
 static int describe_bad_shards(struct table *facts, const struct status *status, struct error *err)
 {
-    json_int_t left_out, steps;
+    json_int_t left_out, dropped, steps;
     json_error_t why;
     if (!json_is_object(status->bad_shards))
         return 0;
-    if (json_unpack_ex(status->bad_shards, &why, 0, "{sI sI}", "left_out", &left_out, "bad_steps",
-                       &steps))
+    if (json_unpack_ex(status->bad_shards, &why, 0, "{sI sI sI}", "left_out", &left_out, "dropped",
+                       &dropped, "bad_steps", &steps))
         return daemon_misfit(&why, err);
-    char shards[HUMAN_BYTES], bad[HUMAN_BYTES];
-    if (left_out == 0 && steps == 0)
+    char shards[HUMAN_BYTES], gone[HUMAN_BYTES], bad[HUMAN_BYTES];
+    if (left_out == 0 && dropped == 0 && steps == 0)
         return 0;
     table_cell(facts, "bad shards");
-    table_styled(facts, STYLE_WARNING, "%s left out; %s steps cannot be served, see the log",
-                 human_count((uint64_t)left_out, shards), human_count((uint64_t)steps, bad));
+    table_styled(facts, STYLE_WARNING,
+                 "%s left out, %s dropped; %s steps cannot be served, see the log",
+                 human_count((uint64_t)left_out, shards), human_count((uint64_t)dropped, gone),
+                 human_count((uint64_t)steps, bad));
     return 0;
 }
 

@@ -31,7 +31,7 @@ int dropped_shard_find(const struct ledger_entry *entry, const struct corpus *co
 
 static bool drops(const struct ledger_entry *entry, const struct source *source, uint64_t document)
 {
-    return entry->kind == LEDGER_DROP_SHARD && strcmp(entry->source, source->name) == 0 &&
+    return entry->kind == LEDGER_DROP && strcmp(entry->source, source->name) == 0 &&
            entry->shard == source_shard_number(source, document);
 }
 

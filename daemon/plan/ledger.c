@@ -17,7 +17,7 @@ void ledger_entry_fini(struct ledger_entry *entry)
 const char *ledger_kind_name(enum ledger_kind kind)
 {
     static const char *const names[] = {
-        [LEDGER_RESHAPE] = "reshape", [LEDGER_SKIP] = "skip", [LEDGER_DROP_SHARD] = "drop-shard"
+        [LEDGER_RESHAPE] = "reshape", [LEDGER_SKIP] = "skip", [LEDGER_DROP] = "drop"
     };
     return names[kind];
 }
@@ -85,7 +85,7 @@ static int check_entry(const struct job_ledger *ledger, const struct ledger_entr
     switch (entry->kind) {
     case LEDGER_SKIP:
         return check_skip(entry, err);
-    case LEDGER_DROP_SHARD:
+    case LEDGER_DROP:
         return check_drop(entry, err);
     case LEDGER_RESHAPE:
         break;

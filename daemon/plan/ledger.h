@@ -11,7 +11,7 @@
  *     reshape 100                              other settings from step 100 on
  *      parallel={"dp": "2", ...}
  *     skip 150 170                             the data of steps 150 to 170 are left out
- *     drop-shard 180 web 17 web-017.idx        no documents of that shard from step 180 on
+ *     drop 180 web 17 web-017.idx              no documents of that shard from step 180 on
  *     sum 0123456789abcdef0123456789abcdef     XXH3-128 of all before this line
  *
  * accept: ... which had another corpus, behind that digest, with this snapshot.
@@ -33,7 +33,7 @@
 #define LEDGER_MOST_BYTES ((size_t)4 << 20)
 #define LEDGER_MOST_STATE ((size_t)1 << 20) /* bytes of a snapshot that a job goes on from */
 
-enum ledger_kind { LEDGER_RESHAPE, LEDGER_SKIP, LEDGER_DROP_SHARD };
+enum ledger_kind { LEDGER_RESHAPE, LEDGER_SKIP, LEDGER_DROP };
 
 struct ledger_entry {
     enum ledger_kind kind;
@@ -48,7 +48,7 @@ struct ledger_entry {
 /* Frees what an entry of the caller's holds. */
 void ledger_entry_fini(struct ledger_entry *entry);
 
-/* "reshape", "skip" or "drop-shard". */
+/* "reshape", "skip" or "drop". */
 const char *ledger_kind_name(enum ledger_kind kind);
 
 /* Where a job goes on that had another corpus: what was before cannot be planned any more. */

@@ -40,7 +40,7 @@ void ledger_entry_write(FILE *file, const struct ledger_entry *entry)
     fprintf(file, "%s %" PRIu64, ledger_kind_name(entry->kind), entry->step);
     if (entry->kind == LEDGER_SKIP)
         fprintf(file, " %" PRIu64, entry->last_step);
-    else if (entry->kind == LEDGER_DROP_SHARD)
+    else if (entry->kind == LEDGER_DROP)
         fprintf(file, " %s %" PRIu32 " %s", entry->source, entry->shard, entry->shard_name);
     fputc('\n', file);
 }
@@ -242,7 +242,7 @@ static int take_reshape(struct reader *reader, struct job_ledger *ledger)
 
 static int bad_drop(const struct reader *reader)
 {
-    return bad(reader, "expected drop-shard STEP SOURCE NUMBER NAME");
+    return bad(reader, "expected drop STEP SOURCE NUMBER NAME");
 }
 
 /* A word of a line, or with `end` '\n' all that is left of it. */
@@ -275,7 +275,7 @@ static int take_shard(struct reader *reader, struct ledger_entry *entry)
 
 static int take_drop(struct reader *reader, struct job_ledger *ledger)
 {
-    struct ledger_entry entry = { .kind = LEDGER_DROP_SHARD };
+    struct ledger_entry entry = { .kind = LEDGER_DROP };
     int status = take_shard(reader, &entry);
     if (!status)
         status = append(reader, ledger, &entry);
@@ -291,10 +291,10 @@ static int take_entries(struct reader *reader, struct job_ledger *ledger)
             status = take_reshape(reader, ledger);
         else if (take(reader, "skip "))
             status = take_skip(reader, ledger);
-        else if (take(reader, "drop-shard "))
+        else if (take(reader, "drop "))
             status = take_drop(reader, ledger);
         else
-            status = bad(reader, "expected reshape, skip, drop-shard or sum");
+            status = bad(reader, "expected reshape, skip, drop or sum");
     }
     return status;
 }

@@ -113,7 +113,7 @@ static int check_drops(struct planner *planner, struct error *err)
     const struct job_ledger *ledger = &planner->history->ledger;
     int status = 0;
     for (size_t i = 0; i < ledger->count && !status; i++)
-        if (ledger->entries[i].kind == LEDGER_DROP_SHARD)
+        if (ledger->entries[i].kind == LEDGER_DROP)
             status = check_drop(planner, i, err);
     for (size_t i = 0; i < planner->history->count; i++)
         epoch_with_all_shards(planner->epochs[i]);
@@ -189,7 +189,7 @@ static int drop_former_shards(struct planner *planner, struct error *err)
     for (size_t i = 0; i < planner->applied && !status; i++) {
         const struct ledger_entry *entry = &planner->history->ledger.entries[i];
         size_t source;
-        if (entry->kind != LEDGER_DROP_SHARD)
+        if (entry->kind != LEDGER_DROP)
             continue;
         status = dropped_shard_find(entry, planner->corpus, &source, err);
         if (!status)
@@ -238,7 +238,7 @@ static int change(struct planner *planner, const struct ledger_entry *entry, str
         return change_epoch(planner, err);
     case LEDGER_SKIP:
         return leave_out(planner, entry, err);
-    case LEDGER_DROP_SHARD:
+    case LEDGER_DROP:
         break;
     }
     return drop_shard(planner, entry, err);

@@ -47,32 +47,30 @@ static void note_stuck(const struct server *server, struct session *session, uin
     session->stuck_ms = server_now_ms(server);
 }
 
-static void tell_held(const struct bad_step *bad, const struct session *holder, char *why,
-                      size_t bytes)
+static void tell(const struct server *server, const struct bad_step *bad, char *why, size_t bytes)
 {
-    snprintf(why, bytes,
-             "%s; rank dp %u, cp %u was sent some of step %" PRIu64
-             " before: start all ranks again from a checkpoint before it, and the shard is dropped",
-             bad->error.text, holder->dp, holder->cp, bad->key.step);
+    const struct session *holder = find_holder(server, bad->key.step);
+    if (holder)
+        snprintf(why, bytes,
+                 "%s; rank dp %u, cp %u was sent some of step %" PRIu64 " already: start all ranks "
+                 "again from a checkpoint before it, and the shard is dropped",
+                 bad->error.text, holder->dp, holder->cp, bad->key.step);
+    else
+        snprintf(why, bytes,
+                 "%s; the shard is dropped when all ranks wait for step %" PRIu64 ", ask again",
+                 bad->error.text, bad->key.step);
 }
 
 enum wire_status bad_shards_answer(struct server *server, struct session *session,
                                    const struct bad_step *bad, char *why, size_t bytes)
 {
-    bool may = may_drop(server) && !bad->refused;
-    const struct session *holder = may ? find_holder(server, bad->key.step) : NULL;
-    if (!may || holder) {
-        if (holder)
-            tell_held(bad, holder, why, bytes);
-        else
-            snprintf(why, bytes, "%s", bad->error.text);
+    if (!may_drop(server) || bad->refused) {
+        snprintf(why, bytes, "%s", bad->error.text);
         return reply_status(bad->error.code);
     }
     note_stuck(server, session, bad->key.step);
     uv_async_send(&server->wake); /* it may be the last that was waited for */
-    snprintf(why, bytes,
-             "%s; the shard is dropped when all ranks wait for step %" PRIu64 ", ask again",
-             bad->error.text, bad->key.step);
+    tell(server, bad, why, bytes);
     return WIRE_BUSY;
 }
 
@@ -126,7 +124,7 @@ void bad_shards_refused(struct server *server, const struct ledger_entry *entry)
 static void drop(struct server *server, const struct bad_step *bad)
 {
     const struct source *source = &server->corpus->sources[bad->shard.source];
-    const struct ledger_entry entry = { .kind = LEDGER_DROP_SHARD,
+    const struct ledger_entry entry = { .kind = LEDGER_DROP,
                                         .step = bad->key.step,
                                         .source = source->name,
                                         .shard = (uint32_t)bad->shard.number,

@@ -12,8 +12,8 @@
 #include "serve/state.h"
 
 /*
- * What a peer is told that asks for a share of a bad step: BUSY as long as it may be dropped, else
- * why the step cannot be had. Notes that the peer waits.
+ * What a peer is told that asks for a share of a bad step: BUSY where the shard is to be dropped,
+ * else why the step cannot be had. Notes that the peer waits.
  */
 enum wire_status bad_shards_answer(struct server *server, struct session *session,
                                    const struct bad_step *bad, char *why, size_t bytes);

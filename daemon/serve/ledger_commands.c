@@ -186,7 +186,7 @@ static enum wire_status read_drop(const struct reading *reading, struct ledger_e
                                   bool *ret_force)
 {
     const Ballast__V1__Admin *admin = reading->admin;
-    ret_entry->kind = LEDGER_DROP_SHARD;
+    ret_entry->kind = LEDGER_DROP;
     if (admin->n_arguments != 4 || !read_step(admin->arguments[0], &ret_entry->step) ||
         !read_force(admin->arguments[1], ret_force))
         return refuse_usage(reading, "a step, \"force\" or \"\", a source, and a shard's name");
@@ -200,7 +200,7 @@ static const struct {
 } readers[] = {
     { LEDGER_RESHAPE, read_reshape },
     { LEDGER_SKIP, read_skip },
-    { LEDGER_DROP_SHARD, read_drop },
+    { LEDGER_DROP, read_drop },
 };
 
 static enum wire_status read_entry(const struct reading *reading, struct ledger_entry *ret_entry,
@@ -278,13 +278,14 @@ void ledger_command_end(struct server *server, const struct planner_change *chan
     tell(server, change);
     server->changing_from = UINT64_MAX;
     if (change->error.code) {
-        if (change->entry.kind == LEDGER_DROP_SHARD)
+        if (change->entry.kind == LEDGER_DROP)
             bad_shards_refused(server, &change->entry);
         return;
     }
     server_follow(server, change->lineage);
     payload_cache_drop_from(&server->cache, step);
     bad_steps_drop_from(&server->bad_steps, step);
+    sessions_void(&server->sessions, step);
     take_back_requested(server, step);
     if (server->ahead.step >= step)
         server->ahead = (struct payload_key){ .step = step };

@@ -86,6 +86,14 @@ static json_t *ledger_facts(const struct lineage *lineage)
     return object;
 }
 
+static size_t count_dropped(const struct job_ledger *ledger)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ledger->count; i++)
+        count += ledger->entries[i].kind == LEDGER_DROP;
+    return count;
+}
+
 static json_t *bad_shard_facts(const struct server *server)
 {
     size_t left_out = 0;
@@ -94,6 +102,7 @@ static json_t *bad_shard_facts(const struct server *server)
     const struct bad_steps *bad = &server->bad_steps;
     json_t *object = json_object();
     json_put(object, "left_out", number(left_out));
+    json_put(object, "dropped", number(count_dropped(&server->lineage->history->ledger)));
     json_put(object, "bad_steps", number(bad_steps_count(bad)));
     json_put(object, "bad_steps_found", number(bad->found));
     json_put(object, "failures", number(bad->failures));

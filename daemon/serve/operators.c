@@ -237,16 +237,11 @@ static const struct {
     unsigned roles;
     void (*run)(struct server *, const struct peer_id *, const Ballast__V1__Admin *);
 } commands[] = {
-    { "status", ROLE_OPERATOR, command_status },
-    { "queues", ROLE_OPERATOR, command_queues },
-    { "ranks", ROLE_OPERATOR, command_ranks },
-    { "sources", ROLE_OPERATOR, command_sources },
-    { "step", ROLE_OPERATOR, command_step },
-    { "snapshot", ROLE_OPERATOR, command_snapshot },
-    { "reshape", ROLE_OPERATOR, command_change },
-    { "skip", ROLE_OPERATOR, command_change },
-    { "drop-shard", ROLE_OPERATOR, command_change },
-    { "where", ROLE_OPERATOR, search_begin },
+    { "status", ROLE_OPERATOR, command_status },  { "queues", ROLE_OPERATOR, command_queues },
+    { "ranks", ROLE_OPERATOR, command_ranks },    { "sources", ROLE_OPERATOR, command_sources },
+    { "step", ROLE_OPERATOR, command_step },      { "snapshot", ROLE_OPERATOR, command_snapshot },
+    { "reshape", ROLE_OPERATOR, command_change }, { "skip", ROLE_OPERATOR, command_change },
+    { "drop", ROLE_OPERATOR, command_change },    { "where", ROLE_OPERATOR, search_begin },
     { "drain", ROLE_OPERATOR, command_drain },
 };
 
@@ -259,11 +254,10 @@ static void run_command(struct server *server, const struct incoming *incoming,
     while (i < count && strcmp(commands[i].name, admin->command) != 0)
         i++;
     if (i == count)
-        reply_admin(
-            server, peer, WIRE_UNKNOWN_COMMAND,
-            "expected status, queues, ranks, sources, step, snapshot, reshape, skip, drop-shard, "
-            "where or drain",
-            NULL);
+        reply_admin(server, peer, WIRE_UNKNOWN_COMMAND,
+                    "expected status, queues, ranks, sources, step, snapshot, reshape, skip, drop, "
+                    "where or drain",
+                    NULL);
     else if (!access_permits(&server->access, server->operators.curve_secret_key != NULL,
                              incoming_key(incoming), commands[i].roles, &user))
         reply_admin(server, peer, WIRE_DENIED, "that takes a key with the role operator", NULL);

@@ -239,8 +239,8 @@ static void make_last_snapshot(struct planner_thread *self)
 /* A bad shard cannot wait for what was recorded for later. */
 static int add_entry(struct job_ledger *ledger, const struct ledger_entry *entry, struct error *err)
 {
-    return entry->kind == LEDGER_DROP_SHARD ? job_ledger_insert(ledger, entry, err)
-                                            : job_ledger_append(ledger, entry, err);
+    return entry->kind == LEDGER_DROP ? job_ledger_insert(ledger, entry, err)
+                                      : job_ledger_append(ledger, entry, err);
 }
 
 /* The ledger with the entry. */

@@ -34,6 +34,13 @@ static inline void sent_steps_add(struct sent_steps *sent, uint64_t step)
     sent->bits |= (uint64_t)1 << (step - sent->below);
 }
 
+/* Nothing of `step` was sent, and what was of later ones is void. */
+static inline void sent_steps_cut(struct sent_steps *sent, uint64_t step)
+{
+    if (step >= sent->below && step - sent->below < 64)
+        sent->bits &= ((uint64_t)1 << (step - sent->below)) - 1;
+}
+
 /* The peer begins at `step`: it may have all before it, and nothing of what follows. */
 static inline struct sent_steps sent_steps_begin(uint64_t step)
 {

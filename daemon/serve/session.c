@@ -147,6 +147,15 @@ void session_note_request(struct session *session, uint64_t step)
     session->acked_step = step > 0 ? step - 1 : 0;
 }
 
+void sessions_void(struct sessions *sessions, uint64_t step)
+{
+    for (struct list *at = sessions->used.next; at != &sessions->used; at = at->next) {
+        struct session *session = list_entry(at, struct session, used);
+        if (!sent_steps_has(&session->sent, step))
+            sent_steps_cut(&session->sent, step);
+    }
+}
+
 void sessions_expire(struct sessions *sessions, uint64_t now_ms)
 {
     struct list *at = sessions->used.next;

@@ -83,6 +83,12 @@ void sessions_replace(struct sessions *sessions, const struct session *session);
 /* The peer asks for data of `step`: if it had consumed that, it has gone back. */
 void session_note_request(struct session *session, uint64_t step);
 
+/*
+ * The ledger has changed from `step` on: who was sent nothing of that step asks for later ones
+ * again.
+ */
+void sessions_void(struct sessions *sessions, uint64_t step);
+
 /* Forgets sessions that have been idle for too long. */
 void sessions_expire(struct sessions *sessions, uint64_t now_ms);
 

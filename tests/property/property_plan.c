@@ -146,7 +146,7 @@ static void add_drop(struct draw *from, const struct length_job *job, struct job
     char name[8];
     const struct source *source =
         &job->corpus->sources[draw(from, 0, (uint32_t)job->corpus->source_count - 1)];
-    struct ledger_entry drop = { .kind = LEDGER_DROP_SHARD,
+    struct ledger_entry drop = { .kind = LEDGER_DROP,
                                  .step = step,
                                  .source = source->name,
                                  .shard = draw(from, 0, SHARDS - 1),

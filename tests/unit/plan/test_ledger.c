@@ -14,7 +14,7 @@ static const struct ledger_entry reshape = { .kind = LEDGER_RESHAPE,
                                              .settings = (char *)(size_t)DP2 WINDOW };
 static const struct ledger_entry skip = { .kind = LEDGER_SKIP, .step = 150, .last_step = 170 };
 
-static const struct ledger_entry drop = { .kind = LEDGER_DROP_SHARD,
+static const struct ledger_entry drop = { .kind = LEDGER_DROP,
                                           .step = 180,
                                           .source = (char *)(size_t) "web",
                                           .shard = 17,
@@ -49,8 +49,8 @@ Test(ledger, is_a_text_that_people_can_read)
                                    " parallel={\"dp\": \"2\"}\n"
                                    " context_window=\"32\"\n"
                                    "skip 150 170\n"
-                                   "drop-shard 180 web 17 web 017.idx\n"
-                                   "sum d16ac63789363fa42714feb0cef72426\n";
+                                   "drop 180 web 17 web 017.idx\n"
+                                   "sum 8f7ed70dde48328c00aac563d3c6b5c8\n";
     cr_expect_str_eq(text, expected);
     free(text);
     job_ledger_fini(&ledger);
@@ -71,7 +71,7 @@ Test(ledger, is_read_back)
     cr_assert_str_eq(again.entries[0].settings, DP2 WINDOW);
     cr_assert_eq(again.entries[1].kind, LEDGER_SKIP);
     cr_assert_eq(again.entries[1].last_step, 170);
-    cr_assert_eq(again.entries[2].kind, LEDGER_DROP_SHARD);
+    cr_assert_eq(again.entries[2].kind, LEDGER_DROP);
     cr_assert_eq(again.entries[2].step, 180);
     cr_assert_str_eq(again.entries[2].source, "web");
     cr_assert_eq(again.entries[2].shard, 17);
@@ -121,17 +121,17 @@ Test(ledger, what_is_wrong_is_said_with_its_line)
     expect_bad("hello\n", "line 1: it does not begin");
     expect_bad("ballast ledger 2\n", "another version");
     expect_bad("ballast ledger 1\njob ab\nstart\n", "line 2: expected the job");
-    expect_bad(HEAD "hop 1\n", "line 4: expected reshape, skip, drop-shard or sum");
+    expect_bad(HEAD "hop 1\n", "line 4: expected reshape, skip, drop or sum");
     expect_bad(HEAD "skip 1\n", "line 4: expected skip FIRST LAST");
     expect_bad(HEAD "skip 01 2\n", "expected skip FIRST LAST");
     expect_bad(HEAD "skip 99999999999999999999 2\n", "expected skip FIRST LAST");
     expect_bad(HEAD "skip 5 4\n", "expected the first one first");
     expect_bad(HEAD "skip 5 6\nskip 4 4\n", "line 6: step 4 lies before step 5");
-    expect_bad(HEAD "drop-shard 5 web 1\n", "line 4: expected drop-shard STEP SOURCE NUMBER NAME");
-    expect_bad(HEAD "drop-shard 5 web 1 \n", "expected drop-shard STEP SOURCE NUMBER NAME");
-    expect_bad(HEAD "drop-shard 5  1 a\n", "expected drop-shard STEP SOURCE NUMBER NAME");
-    expect_bad(HEAD "drop-shard 5 web 4294967296 a\n", "expected drop-shard STEP SOURCE");
-    expect_bad(HEAD "drop-shard 5 web 1 a\x1b\n", "expected drop-shard STEP SOURCE NUMBER NAME");
+    expect_bad(HEAD "drop 5 web 1\n", "line 4: expected drop STEP SOURCE NUMBER NAME");
+    expect_bad(HEAD "drop 5 web 1 \n", "expected drop STEP SOURCE NUMBER NAME");
+    expect_bad(HEAD "drop 5  1 a\n", "expected drop STEP SOURCE NUMBER NAME");
+    expect_bad(HEAD "drop 5 web 4294967296 a\n", "expected drop STEP SOURCE");
+    expect_bad(HEAD "drop 5 web 1 a\x1b\n", "expected drop STEP SOURCE NUMBER NAME");
     expect_bad(HEAD "reshape 0\n", "the configuration itself");
     expect_bad(HEAD "reshape 7\n dp\n", "expected a setting");
     expect_bad(HEAD "reshape 7\n =2\n", "expected a setting");
