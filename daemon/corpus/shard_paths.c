@@ -94,9 +94,9 @@ static int refuse_glob(const char *pattern, int result, int cause, struct error 
                      strerror(cause));
 }
 
-/* Adds what `pattern` matches; *ret_count is how many. `named` is the pattern for errors. */
+/* Adds what `pattern` matches, and how many to *matches. `named` is the pattern for errors. */
 static int add_glob(const struct source_spec *spec, const char *pattern, const char *named,
-                    struct shard_paths *paths, size_t *ret_count, struct error *err)
+                    struct shard_paths *paths, size_t *matches, struct error *err)
 {
     glob_t found = { 0 };
     int result = glob(pattern, GLOB_NOSORT | GLOB_ERR, NULL, &found);
@@ -111,19 +111,19 @@ static int add_glob(const struct source_spec *spec, const char *pattern, const c
     for (size_t i = 0; i < count && !code; i++)
         code = add_match(spec, named, found.gl_pathv[i], paths, err);
     globfree(&found);
-    *ret_count = count;
+    *matches += count;
     return code;
 }
 
-/* A bare prefix, or a glob of bare prefixes: its shards end in `.idx`. */
-static int add_prefix_glob(const struct source_spec *spec, const char *pattern,
-                           struct shard_paths *paths, size_t *ret_count, struct error *err)
+/* The indices of pairs whose prefixes match the first `stem` bytes of `pattern`. */
+static int add_index_glob(const struct source_spec *spec, const char *pattern, size_t stem,
+                          struct shard_paths *paths, size_t *matches, struct error *err)
 {
-    char *longer = with_ending(pattern, strlen(pattern), ".idx");
-    if (!longer)
+    char *index_pattern = with_ending(pattern, stem, ".idx");
+    if (!index_pattern)
         return error_memory(err, "listing shards");
-    int code = add_glob(spec, longer, pattern, paths, ret_count, err);
-    free(longer);
+    int code = add_glob(spec, index_pattern, pattern, paths, matches, err);
+    free(index_pattern);
     return code;
 }
 
@@ -132,11 +132,14 @@ static int add_pattern(const struct source_spec *spec, const char *pattern,
 {
     if (exists(pattern)) /* also when its name holds characters that globs know */
         return add_match(spec, pattern, pattern, paths, err);
-    size_t count = 0;
-    int code = add_glob(spec, pattern, pattern, paths, &count, err);
-    if (!code && count == 0 && shard_format_of(spec->format)->has_pair)
-        code = add_prefix_glob(spec, pattern, paths, &count, err);
-    if (!code && count == 0)
+    bool pairs = shard_format_of(spec->format)->has_pair;
+    size_t matches = 0, length = strlen(pattern);
+    int code = add_glob(spec, pattern, pattern, paths, &matches, err);
+    if (!code && pairs && ends_in(pattern, ".bin")) /* a pair may have lost its data */
+        code = add_index_glob(spec, pattern, length - 4, paths, &matches, err);
+    if (!code && pairs && matches == 0) /* a bare prefix, or a glob of bare prefixes */
+        code = add_index_glob(spec, pattern, length, paths, &matches, err);
+    if (!code && matches == 0)
         code = error_set(err, EX_NOINPUT, "'%s' matches no file: check the path", pattern);
     return code;
 }

@@ -107,6 +107,19 @@ Test(paths, data_without_an_index_is_named)
     must_refuse(SOURCE_MEGATRON, &dir, "web-2.bin", EX_NOINPUT, SAYS("web-2.idx", "No such file"));
 }
 
+/* A pair that has lost its data is a bad shard under every name, and never one the less. */
+Test(paths, an_index_without_data_is_named)
+{
+    static const char *const patterns[] = { "web-2.bin", "web-?.bin", "web-*.bin",
+                                            "web-2.idx", "web-2",     "web-*" };
+    char path[TEMP_PATH_BYTES];
+    cr_assert_eq(unlink(temp_path(&dir, "web-2.bin", path)), 0);
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        must_refuse(SOURCE_MEGATRON, &dir, patterns[i], EX_NOINPUT,
+                    SAYS("source s", "web-2.bin", "No such file"));
+    must_match("web-1*.bin", SAYS("web-1.idx", "web-10.idx"));
+}
+
 Test(paths, a_glob_that_matches_something_else_is_refused)
 {
     char path[TEMP_PATH_BYTES];
