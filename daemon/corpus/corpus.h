@@ -19,7 +19,13 @@
 
 enum source_format { SOURCE_MEGATRON, SOURCE_LENGTHS };
 
-/* What the configuration says of one source. */
+/* A shard of a source that a ledger drops from some step on. */
+struct dropped_shard {
+    size_t number;    /* in source.shards */
+    const char *name; /* the base name of its path */
+};
+
+/* What the configuration says of one source, and a ledger. */
 struct source_spec {
     char *name; /* unique in a corpus, at most 63 bytes of [A-Za-z0-9._-] */
     enum source_format format;
@@ -29,6 +35,8 @@ struct source_spec {
     double weight;      /* > 0, relative share of tokens */
     uint32_t epochs;    /* 0 repeats for ever */
     bool leave_out_bad; /* go on without shards that are bad, as long as one is good */
+    const struct dropped_shard *dropped; /* whose tokens may be bad if the index is good */
+    size_t dropped_count;
 };
 
 /* The integer that stands for a weight wherever sources are blended. */
@@ -36,8 +44,8 @@ uint64_t source_integer_weight(double weight);
 
 struct shard; /* one token shard; defined by corpus/shard.h, for the formats only */
 
-/* A shard that was bad when it was to be opened. */
-struct left_out {
+/* A shard that was bad when it was opened. */
+struct shard_fault {
     char *path, *reason;
 };
 
@@ -49,8 +57,10 @@ struct source {
     uint32_t epochs;      /* 0 repeats for ever */
     struct shard *shards; /* in order of name */
     size_t shard_count;
-    struct left_out *left_out; /* in order of name; they count nowhere, and have no documents */
+    struct shard_fault *left_out; /* in order of name; they count nowhere, and have no documents */
     size_t left_out_count;
+    struct shard_fault *unread; /* those of `shards` that are dropped and whose tokens are bad */
+    size_t unread_count;
     uint64_t documents; /* as the indices count them, empty ones included */
     uint64_t empty_documents;
     uint64_t tokens;
@@ -77,8 +87,9 @@ typedef void corpus_progress(void *context, const char *path, uint64_t done, uin
  * corpus_close. On failure it is untouched and `err` names shard, field, found and expected:
  * EX_DATAERR for a bad shard, EX_NOINPUT for a path that matches nothing or cannot be opened,
  * EX_CONFIG for a bad spec, EX_OSERR for memory or descriptors. Source names are copied.
- * With leave_out_bad the first two are no failure, but for paths that match nothing.
- * `progress` may be NULL. Blocks on I/O.
+ * With leave_out_bad the first two are no failure, but for paths that match nothing. A dropped
+ * shard whose tokens alone are bad is there by its index: it counts in documents, tokens and
+ * fingerprint as if it were good, and reading it fails. `progress` may be NULL. Blocks on I/O.
  */
 int corpus_open(const struct source_spec *specs, size_t count, uint32_t vocab_size,
                 corpus_progress *progress, void *context, struct corpus **ret_corpus,
@@ -110,9 +121,9 @@ uint64_t source_document_tokens(const struct source *source, uint64_t document);
  * Copies tokens [offset, offset + count) of a document into `tokens`, `corpus->token_bytes` each,
  * little-endian, whatever the shard's own type is. Every id is checked against the vocabulary.
  * Fails with EX_DATAERR (shard, token offset in the shard, id found, vocabulary), EX_IOERR (shard,
- * byte offset, what the system said or that the file has shrunk), EX_UNAVAILABLE for a source
- * without tokens, EX_SOFTWARE for a range outside the document; `tokens` then holds anything.
- * Blocks on I/O; any thread.
+ * byte offset, what the system said or that the file has shrunk; what was bad about one of
+ * source.unread), EX_UNAVAILABLE for a source without tokens, EX_SOFTWARE for a range outside the
+ * document; `tokens` then holds anything. Blocks on I/O; any thread.
  */
 int corpus_read(const struct corpus *corpus, size_t source, uint64_t document, uint64_t offset,
                 uint32_t count, void *tokens, struct error *err);

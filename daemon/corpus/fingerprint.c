@@ -15,12 +15,6 @@ static struct digest chain_count(struct digest digest, uint64_t count)
     return digest_chain(digest, &count, sizeof count);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static struct digest chain_source(struct digest digest, const struct source *source)
 {
     digest = chain_text(digest, source->name);
@@ -33,7 +27,7 @@ static struct digest chain_source(struct digest digest, const struct source *sou
     }
     for (size_t i = 0; i < source->left_out_count; i++) {
         digest = chain_text(digest, "left out");
-        digest = chain_text(digest, base_name(source->left_out[i].path));
+        digest = chain_text(digest, shard_base_name(source->left_out[i].path));
     }
     return digest;
 }

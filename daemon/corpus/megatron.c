@@ -16,7 +16,7 @@ struct megatron_index {
     struct mapping map;
     const unsigned char *lengths, *pointers, *documents; /* into `map`, unaligned */
     uint64_t sequences;                                  /* N */
-    uint64_t data_bytes;                                 /* of the `.bin` */
+    uint64_t data_bytes;                                 /* of the `.bin`, by the lengths */
     unsigned token_shift;                                /* log2 of bytes per token */
 };
 
@@ -94,8 +94,8 @@ static int check_block(const struct megatron_index *index, const char *path, uin
     return 0;
 }
 
-static int check_sequences(const struct megatron_index *index, const char *path,
-                           const char *data_path, struct error *err)
+/* Checks all sequences, and adds up what the data must have. */
+static int check_sequences(struct megatron_index *index, const char *path, struct error *err)
 {
     int64_t sum = 0;
     for (uint64_t from = 0; from < index->sequences; from += CHECK_BLOCK) {
@@ -105,11 +105,7 @@ static int check_sequences(const struct megatron_index *index, const char *path,
         if (code)
             return code;
     }
-    if ((uint64_t)sum != index->data_bytes)
-        return error_set(err, EX_DATAERR,
-                         "%s: has %" PRIu64 " bytes, expected %" PRId64
-                         " as %s says: one of the pair is cut short or from another run",
-                         data_path, index->data_bytes, sum, path);
+    index->data_bytes = (uint64_t)sum;
     return 0;
 }
 
@@ -168,16 +164,42 @@ static char *data_path_of(const char *path)
     return data_path;
 }
 
+/* Bad tokens make a bad shard; one that is dropped goes on by its index alone. */
+static int refuse_data(struct shard *shard, const struct error *why, struct error *err)
+{
+    if (!shard->dropped || !shard_is_bad(why->code))
+        return error_set(err, why->code, "%s", why->text);
+    shard_file_close(&shard->stored.file);
+    shard->stored.fault = strdup(why->text);
+    return shard->stored.fault ? 0 : error_memory(err, "opening a shard");
+}
+
 static int open_data(struct shard *shard, enum token_type type, struct error *err)
 {
+    struct error why = { 0 };
     shard->stored.type = type;
     shard->stored.path = data_path_of(shard->path);
     if (!shard->stored.path)
         return error_memory(err, "opening a shard");
-    int code = shard_file_open(shard->stored.path, &shard->stored.file, err);
-    if (code)
-        error_prefix(err, "%s: its pair", shard->path);
-    return code;
+    if (shard_file_open(shard->stored.path, &shard->stored.file, &why) == 0)
+        return 0;
+    error_prefix(&why, "%s: its pair", shard->path);
+    return refuse_data(shard, &why, err);
+}
+
+/* Nothing but this size is known of the data, so that the fingerprint can do without them. */
+static int check_data(struct shard *shard, struct error *err)
+{
+    const struct megatron_index *index = shard->index;
+    uint64_t bytes = shard->stored.file.bytes;
+    if (shard->stored.fault || bytes == index->data_bytes)
+        return 0;
+    struct error why = { 0 };
+    error_set(&why, EX_DATAERR,
+              "%s: has %" PRIu64 " bytes, expected %" PRIu64
+              " as %s says: one of the pair is cut short or from another run",
+              shard->stored.path, bytes, index->data_bytes, shard->path);
+    return refuse_data(shard, &why, err);
 }
 
 /* Maps the index and makes it the shard's, to be freed by megatron_close. */
@@ -195,7 +217,6 @@ static int open_index(struct shard *shard, const struct shard_file *file,
     index->pointers = index->map.bytes + header->pointers_at;
     index->documents = index->map.bytes + header->documents_at;
     index->sequences = header->sequences;
-    index->data_bytes = shard->stored.file.bytes;
     while (1u << index->token_shift < token_type_bytes(header->type))
         index->token_shift++;
     return 0;
@@ -203,8 +224,10 @@ static int open_index(struct shard *shard, const struct shard_file *file,
 
 static int check_index(struct shard *shard, struct error *err)
 {
-    const struct megatron_index *index = shard->index;
-    int code = check_sequences(index, shard->path, shard->stored.path, err);
+    struct megatron_index *index = shard->index;
+    int code = check_sequences(index, shard->path, err);
+    if (!code)
+        code = check_data(shard, err);
     if (code)
         return code;
     code = check_documents(index, shard->path, shard->documents, &shard->empty_documents, err);

@@ -8,10 +8,23 @@ const struct shard_format *shard_format_of(enum source_format format)
     return format == SOURCE_MEGATRON ? &megatron_format : &lengths_format;
 }
 
-int shard_open(const struct shard_format *format, const char *path, struct shard *ret_shard,
-               struct error *err)
+const char *shard_base_name(const char *path)
 {
-    struct shard shard = { .format = format, .path = strdup(path), .stored.file.fd = -1 };
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool shard_is_bad(int code)
+{
+    return code == EX_DATAERR || code == EX_NOINPUT || code == EX_IOERR;
+}
+
+int shard_open(const struct shard_format *format, const char *path, bool dropped,
+               struct shard *ret_shard, struct error *err)
+{
+    struct shard shard = {
+        .format = format, .path = strdup(path), .dropped = dropped, .stored.file.fd = -1
+    };
     if (!shard.path)
         return error_memory(err, "opening a shard");
     int code = format->open(&shard, err);

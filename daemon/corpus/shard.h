@@ -24,6 +24,7 @@ struct shard {
     const struct shard_format *format;
     char *path; /* owned; of the file that names the shard, the `.idx` of a pair */
     uint64_t documents, empty_documents, tokens;
+    bool dropped;             /* its index suffices: bad tokens become a fault of `stored` */
     struct digest digest;     /* of sizes and index contents */
     struct token_file stored; /* its descriptor is -1 when the format has no tokens */
     void *index;              /* the format's own, freed by its close */
@@ -32,8 +33,8 @@ struct shard {
 struct shard_format {
     const char *name; /* as in configuration and fingerprint */
     /*
-     * `shard` has format and path, an empty `stored` and no index; fills the rest. On failure the
-     * caller still closes what was put into `stored` and `index`.
+     * `shard` has format, path and `dropped`, an empty `stored` and no index; fills the rest. On
+     * failure the caller still closes what was put into `stored` and `index`.
      */
     int (*open)(struct shard *shard, struct error *err);
     void (*close)(void *index); /* accepts NULL */
@@ -49,9 +50,18 @@ extern const struct shard_format megatron_format, lengths_format;
 
 const struct shard_format *shard_format_of(enum source_format format);
 
-/* Opens and checks the shard named by `path`, which is copied. Errors as corpus_open. */
-int shard_open(const struct shard_format *format, const char *path, struct shard *ret_shard,
-               struct error *err);
+/* The part of a path behind the last slash. */
+const char *shard_base_name(const char *path);
+
+/* Of a status: is it the shard that is at fault, and not this machine? */
+bool shard_is_bad(int code);
+
+/*
+ * Opens and checks the shard named by `path`, which is copied. Errors as corpus_open. Of a shard
+ * that is `dropped` only a bad index is an error, and its fingerprint is that of the whole shard.
+ */
+int shard_open(const struct shard_format *format, const char *path, bool dropped,
+               struct shard *ret_shard, struct error *err);
 void shard_close(struct shard *shard);
 
 /*

@@ -41,21 +41,16 @@ uint64_t source_integer_weight(double weight)
     return (uint64_t)llround(weight * WEIGHT_ONE);
 }
 
-/* Is it the shard that is at fault, and not this machine? */
-static bool is_bad(int code)
+static int add_bad(struct shard_fault *bad, size_t *count, const char *path, const char *reason,
+                   struct error *err)
 {
-    return code == EX_DATAERR || code == EX_NOINPUT || code == EX_IOERR;
-}
-
-static int leave_out(struct source *source, const char *path, const char *reason, struct error *err)
-{
-    struct left_out one = { strdup(path), strdup(reason) };
+    struct shard_fault one = { strdup(path), strdup(reason) };
     if (!one.path || !one.reason) {
         free(one.path);
         free(one.reason);
         return error_memory(err, "opening a source");
     }
-    source->left_out[source->left_out_count++] = one;
+    bad[(*count)++] = one;
     return 0;
 }
 
@@ -68,19 +63,33 @@ static void add_shard(struct source *source, const struct shard *shard)
     source->tokens += shard->tokens;
 }
 
+/* Is the next shard, which has this path, one of those that were dropped? */
+static bool is_dropped(const struct source *source, const struct source_spec *spec,
+                       const char *path)
+{
+    for (size_t i = 0; i < spec->dropped_count; i++)
+        if (spec->dropped[i].number == source->shard_count &&
+            strcmp(spec->dropped[i].name, shard_base_name(path)) == 0)
+            return true;
+    return false;
+}
+
 /* Opens one, or leaves it out. */
 static int take_shard(struct source *source, const struct source_spec *spec, const char *path,
                       struct error *err)
 {
     struct shard shard;
     struct error why = { 0 };
-    int code = shard_open(shard_format_of(spec->format), path, &shard, &why);
+    bool dropped = is_dropped(source, spec, path);
+    int code = shard_open(shard_format_of(spec->format), path, dropped, &shard, &why);
     if (!code) {
         add_shard(source, &shard);
-        return 0;
+        if (!shard.stored.fault)
+            return 0;
+        return add_bad(source->unread, &source->unread_count, path, shard.stored.fault, err);
     }
-    if (spec->leave_out_bad && is_bad(code))
-        return leave_out(source, path, why.text, err);
+    if (spec->leave_out_bad && shard_is_bad(code))
+        return add_bad(source->left_out, &source->left_out_count, path, why.text, err);
     return error_set(err, code, "source %s: %s", spec->name, why.text);
 }
 
@@ -110,7 +119,9 @@ int source_open(struct source *source, const struct source_spec *spec,
     source->shards = calloc(paths->count, sizeof *source->shards);
     source->first_document = calloc(paths->count + 1, sizeof *source->first_document);
     source->left_out = calloc(paths->count, sizeof *source->left_out);
-    if (!source->name || !source->shards || !source->first_document || !source->left_out)
+    source->unread = calloc(paths->count, sizeof *source->unread);
+    if (!source->name || !source->shards || !source->first_document || !source->left_out ||
+        !source->unread)
         return error_memory(err, "opening a source");
     int code = open_shards(source, spec, paths, progress, err);
     if (code)
@@ -127,15 +138,21 @@ int source_open(struct source *source, const struct source_spec *spec,
     return 0;
 }
 
+static void free_bad(struct shard_fault *bad, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(bad[i].path);
+        free(bad[i].reason);
+    }
+    free(bad);
+}
+
 void source_close(struct source *source)
 {
     for (size_t i = 0; i < source->shard_count; i++)
         shard_close(&source->shards[i]);
-    for (size_t i = 0; i < source->left_out_count; i++) {
-        free(source->left_out[i].path);
-        free(source->left_out[i].reason);
-    }
-    free(source->left_out);
+    free_bad(source->left_out, source->left_out_count);
+    free_bad(source->unread, source->unread_count);
     free(source->shards);
     free(source->first_document);
     free(source->name);
@@ -158,8 +175,7 @@ size_t source_shard_number(const struct source *source, uint64_t document)
 
 const char *source_shard_name(const struct source *source, size_t number)
 {
-    const char *path = source->shards[number].path, *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    return shard_base_name(source->shards[number].path);
 }
 
 uint64_t source_shard_tokens(const struct source *source, size_t number)

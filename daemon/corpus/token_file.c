@@ -10,7 +10,15 @@ void token_file_close(struct token_file *tokens)
 {
     shard_file_close(&tokens->file);
     free(tokens->path);
-    tokens->path = NULL;
+    free(tokens->fault);
+    tokens->path = tokens->fault = NULL;
+}
+
+static int refuse_all(const struct token_file *tokens, struct error *err)
+{
+    return error_set(err, EX_IOERR,
+                     "%s; so it was when it was opened, and is not read: mend it and start again",
+                     tokens->fault);
 }
 
 /* The error for `bad`, which lies at byte `offset`. */
@@ -57,6 +65,8 @@ static int read_stored(const struct token_file *tokens, uint64_t offset, size_t 
 int token_file_read(const struct token_file *tokens, uint64_t offset, uint32_t count,
                     unsigned out_bytes, uint32_t vocab_size, void *out, struct error *err)
 {
+    if (tokens->fault)
+        return refuse_all(tokens, err);
     unsigned stored_bytes = token_type_bytes(tokens->type);
     if (stored_bytes == out_bytes)
         return read_stored(tokens, offset, count, vocab_size, out, err);

@@ -13,6 +13,7 @@ struct token_file {
     char *path;             /* owned */
     enum token_type type;
     uint64_t start; /* byte of the first token */
+    char *fault;    /* owned; why no token can be read, NULL when they can be */
 };
 
 void token_file_close(struct token_file *tokens);

@@ -27,7 +27,7 @@ int shard_verify(const char *path, uint32_t vocab_size, struct shard_facts *ret_
         return code;
     struct shard shard;
     code = shard_open(index_path ? &megatron_format : &lengths_format,
-                      index_path ? index_path : path, &shard, err);
+                      index_path ? index_path : path, false, &shard, err);
     free(index_path);
     if (code)
         return code;

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/permutation.h"
 #include "corpus/corpus.h"
@@ -91,6 +93,85 @@ static void check_corpus(struct random *random, const struct corpus *corpus,
     cr_assert_eq(corpus->documents, document);
     cr_assert_eq(corpus->tokens, all_tokens);
     cr_assert_eq(corpus->sources[0].empty_documents, empty);
+}
+
+/* Takes tokens away from every other shard or so, and says of which in `dropped`. */
+static size_t damage_some(struct random *random, const struct temp_dir *dir,
+                          struct dropped_shard dropped[SHARDS])
+{
+    static const char *const names[SHARDS] = { "s0.idx", "s1.idx", "s2.idx", "s3.idx" };
+    size_t count = 0;
+    for (size_t s = 0; s < SHARDS; s++) {
+        char name[16], path[TEMP_PATH_BYTES];
+        snprintf(name, sizeof name, "s%zu.bin", s);
+        temp_path(dir, name, path);
+        struct stat facts;
+        cr_assert_eq(stat(path, &facts), 0);
+        if (draw(random, 2) || facts.st_size == 0)
+            continue;
+        if (draw(random, 2))
+            cr_assert_eq(unlink(path), 0);
+        else
+            cr_assert_eq(truncate(path, (off_t)draw(random, (uint64_t)facts.st_size)), 0);
+        dropped[count++] = (struct dropped_shard){ s, names[s] };
+    }
+    return count;
+}
+
+static bool was_dropped(const struct dropped_shard *dropped, size_t count, size_t number)
+{
+    for (size_t i = 0; i < count; i++)
+        if (dropped[i].number == number)
+            return true;
+    return false;
+}
+
+/* The corpus is the same, and exactly the documents of damaged shards cannot be read. */
+static void check_damaged(const struct corpus *corpus, const struct corpus *whole,
+                          const struct dropped_shard *dropped, size_t count)
+{
+    const struct source *source = &corpus->sources[0];
+    size_t shard = 0;
+    cr_assert(digest_equal(corpus->fingerprint, whole->fingerprint));
+    cr_assert_eq(source->unread_count, count);
+    cr_assert_eq(corpus->documents, whole->documents);
+    cr_assert_eq(corpus->tokens, whole->tokens);
+    for (uint64_t document = 0; document < corpus->documents; document++) {
+        uint64_t tokens = source_document_tokens(&whole->sources[0], document);
+        unsigned char out[1200 * 4];
+        while (source->first_document[shard + 1] <= document)
+            shard++;
+        cr_assert_eq(source_document_tokens(source, document), tokens);
+        cr_assert_eq(corpus_read(corpus, 0, document, 0, (uint32_t)tokens, out, NULL),
+                     was_dropped(dropped, count, shard) ? EX_IOERR : 0);
+    }
+}
+
+Test(property, dropped_shards_leave_the_corpus_what_it_was)
+{
+    struct random random = { 2 };
+    for (int round = 0; round < ROUNDS; round++) {
+        struct temp_dir dir = temp_dir_make();
+        struct expected shard;
+        struct dropped_shard dropped[SHARDS];
+        for (int s = 0; s < SHARDS; s++)
+            make_shard(&random, &dir, s, &shard);
+        struct corpus *whole = must_open(SOURCE_MEGATRON, &dir, "s*.idx", 251), *corpus;
+        size_t count = damage_some(&random, &dir, dropped);
+        char name[] = "s", path[TEMP_PATH_BYTES], *paths[] = { path };
+        temp_path(&dir, "s*.bin", path);
+        struct source_spec spec = { .name = name,
+                                    .paths = paths,
+                                    .path_count = 1,
+                                    .weight = 1,
+                                    .dropped = dropped,
+                                    .dropped_count = count };
+        cr_assert_eq(corpus_open(&spec, 1, 251, NULL, NULL, &corpus, NULL), 0);
+        check_damaged(corpus, whole, dropped, count);
+        corpus_close(corpus);
+        corpus_close(whole);
+        temp_dir_remove(&dir);
+    }
 }
 
 Test(property, corpus_tells_what_the_files_hold)
