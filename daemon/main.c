@@ -22,10 +22,11 @@
 #include "serve/server.h"
 #include "serve/signals.h"
 #include "state/accept.h"
+#include "state/job_corpus.h"
 
 #define OTHER_DESCRIPTORS 128    /* besides those of clients: shards, sockets, ZeroMQ's own */
 #define PROGRESS_S 1             /* between two lines while shards are checked */
-#define MOST_TOLD 20             /* shards that are left out, a line each */
+#define MOST_TOLD 20             /* shards that are bad, a line each */
 #define START_ALLOWANCE_MS 60000 /* the service manager waits this long for the next such line */
 
 struct options {
@@ -219,18 +220,27 @@ static int print_config(const struct config *config, struct error *err)
                : error_set(err, EX_IOERR, "cannot write the configuration: %s", strerror(errno));
 }
 
-/* Every shard that is left out, as far as a person reads on. */
-static void tell_left_out(const struct corpus *corpus, struct log *log)
+/* As far as a person reads on. */
+static void tell_each(const struct source *source, const struct shard_fault *shards, size_t count,
+                      const char *message, size_t *told, struct log *log)
+{
+    for (size_t i = 0; i < count && *told < MOST_TOLD; i++, ++*told)
+        log_write(log, LOG_LEVEL_WARNING, message,
+                  (struct log_field[]){ log_text("source", source->name),
+                                        log_text("shard", shards[i].path),
+                                        log_text("reason", shards[i].reason), log_end() });
+}
+
+static void tell_bad_shards(const struct corpus *corpus, struct log *log)
 {
     size_t told = 0;
     for (size_t i = 0; i < corpus->source_count; i++) {
         const struct source *source = &corpus->sources[i];
-        for (size_t j = 0; j < source->left_out_count && told < MOST_TOLD; j++, told++)
-            log_write(log, LOG_LEVEL_WARNING, "shard left out (on_bad_shard: skip)",
-                      (struct log_field[]){ log_text("source", source->name),
-                                            log_text("shard", source->left_out[j].path),
-                                            log_text("reason", source->left_out[j].reason),
-                                            log_end() });
+        tell_each(source, source->unread, source->unread_count,
+                  "shard known by its index alone: a ledger drops it, and its tokens are bad",
+                  &told, log);
+        tell_each(source, source->left_out, source->left_out_count,
+                  "shard left out (on_bad_shard: skip)", &told, log);
         if (source->left_out_count)
             log_write(log, LOG_LEVEL_WARNING, "a source goes on without some of its shards",
                       (struct log_field[]){ log_text("source", source->name),
@@ -239,19 +249,30 @@ static void tell_left_out(const struct corpus *corpus, struct log *log)
     }
 }
 
+/* The state directory need not be there yet; the server makes it. */
+static int open_corpus(const struct config *config, struct log *log, struct corpus **ret_corpus,
+                       struct error *err)
+{
+    struct state_directory directory = STATE_DIRECTORY_CLOSED(config->state.directory);
+    int failed = directory.path ? state_directory_open_existing(&directory, err) : 0;
+    if (!failed || failed == EX_NOINPUT)
+        failed = job_corpus_open(config, &directory, tell_progress, log, ret_corpus, err);
+    state_directory_close(&directory);
+    return failed;
+}
+
 static int serve_corpus(const struct config *config, struct server *server, struct log *log,
                         struct error *err)
 {
     struct corpus *corpus;
-    int failed = corpus_open(config->sources, config->source_count, config->vocab_size,
-                             tell_progress, log, &corpus, err);
+    int failed = open_corpus(config, log, &corpus, err);
     if (failed)
         return failed;
     log_write(log, LOG_LEVEL_INFO, "corpus open",
               (struct log_field[]){ log_uint("sources", corpus->source_count),
                                     log_uint("documents", corpus->documents),
                                     log_uint("tokens", corpus->tokens), log_end() });
-    tell_left_out(corpus, log);
+    tell_bad_shards(corpus, log);
     failed = server_run(server, corpus, err);
     corpus_close(corpus);
     return failed;

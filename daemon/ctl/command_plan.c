@@ -10,6 +10,7 @@
 #include "plan/plan.h"
 #include "plan/plan_json.h"
 #include "simulate/tally.h"
+#include "state/job_corpus.h"
 #include "state/job_open.h"
 
 #define DEFAULT_STEPS 10
@@ -31,6 +32,9 @@ static int open_job(struct planning *planning, const char *state, struct error *
     struct state_directory directory = STATE_DIRECTORY_CLOSED(state);
     int code = state ? state_directory_open_existing(&directory, err) : 0;
     if (!code)
+        code = job_corpus_open(planning->config, &directory, progress_corpus, &planning->progress,
+                               &planning->corpus, err);
+    if (!code)
         code = job_open(planning->config, planning->corpus, &directory, &planning->job, err);
     state_directory_close(&directory);
     return code;
@@ -41,11 +45,6 @@ static int planning_open(struct planning *planning, const struct arguments *argu
 {
     int code = config_load(argument_text(arguments, OPTION_CONFIG, ""), arguments->overrides,
                            arguments->override_count, &planning->config, err);
-    if (code)
-        return code;
-    const struct config *config = planning->config;
-    code = corpus_open(config->sources, config->source_count, config->vocab_size, progress_corpus,
-                       &planning->progress, &planning->corpus, err);
     if (code)
         return code;
     return open_job(planning, argument_text(arguments, OPTION_STATE, NULL), err);

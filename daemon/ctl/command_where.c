@@ -13,6 +13,7 @@
 #include "ctl/json_line.h"
 #include "ctl/progress.h"
 #include "ctl/table.h"
+#include "state/job_corpus.h"
 #include "state/job_open.h"
 #include "state/where_start.h"
 
@@ -59,8 +60,8 @@ static int searching_open(struct searching *searching, const struct arguments *a
     const struct config *config = searching->config;
     code = open_directory(searching, arguments, err);
     if (!code)
-        code = corpus_open(config->sources, config->source_count, config->vocab_size,
-                           progress_corpus, &searching->progress, &searching->corpus, err);
+        code = job_corpus_open(config, &searching->directory, progress_corpus, &searching->progress,
+                               &searching->corpus, err);
     if (!code)
         code = job_open(config, searching->corpus, &searching->directory, &searching->job, err);
     return code;

@@ -93,11 +93,11 @@ static bool still_there(const struct state_directory *directory)
 }
 
 /* What has run out or broken down may hide a ledger; what is not there holds none. */
-static int refusal_of(int cause)
+static int refusal_of(int cause, int not_there)
 {
     if (cause == EIO)
         return EX_IOERR;
-    return error_of_input(cause) == EX_OSERR ? EX_OSERR : EX_CANTCREAT;
+    return error_of_input(cause) == EX_OSERR ? EX_OSERR : not_there;
 }
 
 int state_directory_open(struct state_directory *directory, struct error *err)
@@ -110,7 +110,7 @@ int state_directory_open(struct state_directory *directory, struct error *err)
     if (fd < 0 && errno == ENOENT && mkdir(path, 0750) == 0)
         fd = open_again(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0)
-        return error_set(err, refusal_of(errno),
+        return error_set(err, refusal_of(errno, EX_CANTCREAT),
                          "state.directory: cannot open %s: %s; make it, readable and writable by "
                          "this user",
                          path, strerror(errno));
@@ -123,8 +123,8 @@ int state_directory_open_existing(struct state_directory *directory, struct erro
     directory->fd = open_again(directory->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (directory->fd >= 0)
         return 0;
-    return error_set(err, EX_NOINPUT, "cannot open the state directory %s: %s", directory->path,
-                     strerror(errno));
+    return error_set(err, refusal_of(errno, EX_NOINPUT), "cannot open the state directory %s: %s",
+                     directory->path, strerror(errno));
 }
 
 static void remove_left_over(int fd)
@@ -221,8 +221,8 @@ static int open_list(const struct state_directory *directory, DIR **ret_stream, 
     int why = errno;
     if (copy >= 0)
         close(copy);
-    return error_set(err, EX_IOERR, "state.directory: cannot list %s: %s", directory->path,
-                     strerror(why));
+    return error_set(err, refusal_of(why, EX_IOERR), "state.directory: cannot list %s: %s",
+                     directory->path, strerror(why));
 }
 
 /* NULL at the end. */

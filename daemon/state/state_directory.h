@@ -59,7 +59,7 @@ struct state_list {
  */
 int state_directory_open(struct state_directory *directory, struct error *err);
 
-/* The same, but never makes it: for those who only read. EX_NOINPUT. */
+/* The same, but never makes it: for those who only read. EX_NOINPUT; EX_OSERR, EX_IOERR. */
 int state_directory_open_existing(struct state_directory *directory, struct error *err);
 
 /*

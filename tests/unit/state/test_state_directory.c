@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,6 +52,32 @@ static bool exists(const char *name)
 {
     char path[TEMP_PATH_BYTES];
     return access(temp_path(&dir, name, path), F_OK) == 0;
+}
+
+/* Runs out of descriptors for one call: as many may be open as are now. */
+static int open_existing_without_descriptors(struct error *err)
+{
+    struct rlimit limit;
+    int next = dup(0);
+    cr_assert_geq(next, 0);
+    close(next);
+    cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    struct rlimit none = { (rlim_t)next, limit.rlim_max };
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int status = state_directory_open_existing(&directory, err);
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    return status;
+}
+
+Test(state_directory, one_that_is_not_there_is_not_one_that_cannot_be_looked_at)
+{
+    struct error err = { 0 };
+    cr_assert_eq(open_existing_without_descriptors(&err), EX_OSERR, "%s", err.text);
+    cr_assert_eq(state_directory_open_existing(&directory, &err), 0, "%s", err.text);
+    state_directory_close(&directory);
+    directory.path = "/nowhere/at/all";
+    cr_assert_eq(state_directory_open_existing(&directory, &err), EX_NOINPUT, "%s", err.text);
+    directory.path = dir.path;
 }
 
 Test(state_directory, lists_snapshots_by_job_and_step_and_reads_them)
