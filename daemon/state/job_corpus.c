@@ -68,7 +68,7 @@ static int add_ledger(struct job_sources *sources, const struct state_directory 
     struct error why = { 0 };
     int status = state_directory_read_ledger(directory, job, &ledger, &why);
     for (size_t i = 0; i < ledger.count && !status; i++)
-        if (ledger.entries[i].kind == LEDGER_DROP_SHARD)
+        if (ledger.entries[i].kind == LEDGER_DROP)
             status = add_drop(sources, &ledger.entries[i], &why);
     job_ledger_fini(&ledger);
     if (!status || status == EX_DATAERR || status == EX_NOINPUT)

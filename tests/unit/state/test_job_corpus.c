@@ -94,7 +94,7 @@ static void write_ledger(struct digest job, const struct ledger_entry *entries, 
 
 static struct ledger_entry drop(uint64_t step, const char *source, uint32_t shard, const char *name)
 {
-    return (struct ledger_entry){ .kind = LEDGER_DROP_SHARD,
+    return (struct ledger_entry){ .kind = LEDGER_DROP,
                                   .step = step,
                                   .source = (char *)(uintptr_t)source,
                                   .shard = shard,
