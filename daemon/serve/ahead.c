@@ -4,7 +4,7 @@
  * pushed out of the cache is not gathered in vain again.
  */
 #include "config/config.h"
-#include "serve/state.h"
+#include "serve/order.h"
 
 /* Jobs kept with the workers: enough to keep them busy, few enough for requests to come next. */
 static unsigned most_jobs(const struct server *server)
@@ -37,22 +37,11 @@ static bool in_window(struct server *server)
 /* False when the pass has to wait for a worker or for room. */
 static bool order(struct server *server, struct shared_plan *plan)
 {
-    struct payload *present;
-    struct payload_key key = server->ahead;
-    if (server->changing_from <= key.step)
+    if (server->changing_from <= server->ahead.step)
         return false;
-    if (payload_cache_find(&server->cache, key, &present) != PAYLOAD_ABSENT)
-        return true;
-    size_t bytes =
-        payload_bytes(&plan->plan, key.microbatch, key.rank, server->corpus->token_bytes);
     /* The step before the front is still wanted by ranks that are a little behind. */
     uint64_t past = server->front ? server->front - 1 : 0;
-    if (!payload_cache_reserve(&server->cache, key, bytes, past))
-        return false;
-    if (gather_submit(server->gather, plan, key, true))
-        return true;
-    payload_cache_cancel(&server->cache, key);
-    return false;
+    return order_share(server, plan, server->ahead, true, past);
 }
 
 void gather_ahead_of_demand(struct server *server)

@@ -8,7 +8,7 @@
 
 #define STUCK_RECENT_MS 5000 /* a rank that is told to ask again does so well within this time */
 
-static bool may_drop(const struct server *server)
+bool bad_shards_may_drop(const struct server *server)
 {
     return server->config->on_bad_shard == BAD_SHARD_SKIP && server->snapshots;
 }
@@ -64,7 +64,7 @@ static void tell(const struct server *server, const struct bad_step *bad, char *
 enum wire_status bad_shards_answer(struct server *server, struct session *session,
                                    const struct bad_step *bad, char *why, size_t bytes)
 {
-    if (!may_drop(server) || bad->refused) {
+    if (!bad_shards_may_drop(server) || bad->refused) {
         snprintf(why, bytes, "%s", bad->error.text);
         return reply_status(bad->error.code);
     }
@@ -151,7 +151,7 @@ static bool is_ready(const struct server *server, const struct bad_step *bad)
 
 void bad_shards_drop(struct server *server)
 {
-    if (!may_drop(server) || server->phase != SERVER_SERVING)
+    if (!bad_shards_may_drop(server) || server->phase != SERVER_SERVING)
         return;
     for (unsigned i = 0; i < BAD_STEPS_KNOWN && server->changing_from == UINT64_MAX; i++)
         if (is_ready(server, &server->bad_steps.steps[i]))

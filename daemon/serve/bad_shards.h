@@ -1,8 +1,9 @@
 /*
  * What is done about a shard that turns bad while its tokens are served (on_bad_shard). A step with
- * a share that cannot be gathered is refused to all ranks. With `skip`, and a state directory to
- * keep a ledger in, the shard is dropped from that step on once all ranks wait for it and none has
- * been sent any of it, so that all go on with the same data, as if nothing had been.
+ * a share that cannot be gathered is refused to all ranks. With `skip`, and a state directory, no
+ * step is sent before all of it has been gathered (whole_steps.h), and the shard is dropped from a
+ * bad step on once all ranks wait for that and none has been sent any of it, so that all go on with
+ * the same data, as if nothing had been.
  *
  * Thread: the loop's.
  */
@@ -10,6 +11,9 @@
 #define BALLAST_SERVE_BAD_SHARDS_H
 
 #include "serve/state.h"
+
+/* Is it so configured, and is there a state directory to keep a ledger in? */
+bool bad_shards_may_drop(const struct server *server);
 
 /*
  * What a peer is told that asks for a share of a bad step: BUSY where the shard is to be dropped,

@@ -5,6 +5,7 @@
 
 #include "serve/bad_shards.h"
 #include "serve/notify.h"
+#include "serve/order.h"
 #include "serve/request.h"
 #include "serve/signals.h"
 
@@ -222,6 +223,8 @@ static void collect_payloads(struct server *server)
         if (job->payload) {
             payload_cache_fill(&server->cache, job->key, job->payload);
             bad_steps_clear(&server->bad_steps, job->key);
+            if (bad_shards_may_drop(server))
+                order_done(server, job->plan, job->key);
         } else {
             payload_cache_cancel(&server->cache, job->key);
             note_failure(server, job);

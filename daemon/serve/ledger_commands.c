@@ -285,6 +285,7 @@ void ledger_command_end(struct server *server, const struct planner_change *chan
     server_follow(server, change->lineage);
     payload_cache_drop_from(&server->cache, step);
     bad_steps_drop_from(&server->bad_steps, step);
+    whole_steps_drop_from(&server->whole, step);
     sessions_void(&server->sessions, step);
     take_back_requested(server, step);
     if (server->ahead.step >= step)

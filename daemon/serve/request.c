@@ -4,10 +4,11 @@
 
 #include "ballast/v1/ballast.pb-c.h"
 #include "serve/bad_shards.h"
+#include "serve/order.h"
 
 #define ROOM_AT_ONCE 256 /* stalled requests looked at before the loop looks at other things */
 
-enum waits_for { WAITS_FOR_PLAN, WAITS_FOR_PAYLOAD, WAITS_FOR_ROOM };
+enum waits_for { WAITS_FOR_PLAN, WAITS_FOR_PAYLOAD, WAITS_FOR_WHOLE, WAITS_FOR_ROOM };
 
 struct request {
     struct hash_link by_step; /* server.waiting */
@@ -94,25 +95,26 @@ static void note_answered(struct server *server, const struct request *request)
     plan_store_front(server->plans, step);
 }
 
+/* Is it held back until all of its step has been read? What tells of the data counts as data. */
+static bool needs_whole(const struct server *server, const struct request *request)
+{
+    return request->question.parts && bad_shards_may_drop(server);
+}
+
 /* A share that failed is answered by its own gathering: it may have become well. */
 static const struct bad_step *spoilt(struct server *server, const struct request *request)
 {
     const struct bad_step *bad = bad_steps_find(&server->bad_steps, request->question.step);
     bool own = bad && bad->key.microbatch == request->question.microbatch &&
                bad->key.rank == request->question.cp_rank;
-    return own || !wants_tokens(&request->question) ? NULL : bad;
+    bool asks = wants_tokens(&request->question) || needs_whole(server, request);
+    return own || !asks ? NULL : bad;
 }
 
 /* Nobody need ask for the share that failed itself for the step to become well. */
 static void try_again(struct server *server, struct shared_plan *plan, struct payload_key key)
 {
-    struct payload *present;
-    size_t bytes =
-        payload_bytes(&plan->plan, key.microbatch, key.rank, server->corpus->token_bytes);
-    if (payload_cache_find(&server->cache, key, &present) == PAYLOAD_ABSENT &&
-        payload_cache_reserve(&server->cache, key, bytes, UINT64_MAX) &&
-        !gather_submit(server->gather, plan, key, true))
-        payload_cache_cancel(&server->cache, key);
+    order_share(server, plan, key, true, UINT64_MAX);
 }
 
 static void answer_bad(struct server *server, struct request *request, const struct bad_step *bad)
@@ -131,6 +133,10 @@ static void deliver(struct server *server, struct request *request, struct share
         answer_bad(server, request, bad);
         return;
     }
+    if (needs_whole(server, request) && !whole_steps_has(&server->whole, request->question.step)) {
+        request->waits_for = WAITS_FOR_WHOLE;
+        return;
+    }
     size_t bytes = (payload ? payload->bytes : 0) + plan->bytes;
     if (!has_room(server, request->session->flight, bytes)) {
         stall(server, request);
@@ -144,19 +150,10 @@ static void deliver(struct server *server, struct request *request, struct share
 /* Has the payload gathered; lets the request wait for that, or for room to do it. */
 static void order_payload(struct server *server, struct request *request, struct shared_plan *plan)
 {
-    struct payload_key key = key_of(&request->question);
-    size_t bytes =
-        payload_bytes(&plan->plan, key.microbatch, key.rank, server->corpus->token_bytes);
-    if (!payload_cache_reserve(&server->cache, key, bytes, UINT64_MAX)) {
+    if (order_share(server, plan, key_of(&request->question), false, UINT64_MAX))
+        request->waits_for = WAITS_FOR_PAYLOAD;
+    else
         stall(server, request);
-        return;
-    }
-    if (!gather_submit(server->gather, plan, key, false)) {
-        payload_cache_cancel(&server->cache, key);
-        stall(server, request);
-        return;
-    }
-    request->waits_for = WAITS_FOR_PAYLOAD;
 }
 
 /* `plan` is the step's; nobody but the caller need hold it. */
@@ -164,6 +161,8 @@ static void advance_with_plan(struct server *server, struct request *request,
                               struct shared_plan *plan)
 {
     struct payload *payload = NULL;
+    if (needs_whole(server, request))
+        order_whole(server, plan);
     if (wants_tokens(&request->question)) {
         switch (payload_cache_find(&server->cache, key_of(&request->question), &payload)) {
         case PAYLOAD_HERE:
@@ -289,13 +288,29 @@ static void conclude(struct server *server, struct request *request, const struc
         answer(server, request, reply_status(job->error.code), job->error.text);
 }
 
+/* Those whose step had to be read whole. */
+static void advance_whole(struct server *server, const struct gather_job *job)
+{
+    struct hash_link *link = hash_table_find(&server->waiting, job->key.step);
+    if (link && !whole_steps_has(&server->whole, job->key.step)) {
+        order_whole(server, job->plan);
+        return;
+    }
+    while (link) {
+        struct hash_link *next = hash_table_same(link);
+        if (request_of(link)->waits_for == WAITS_FOR_WHOLE)
+            advance_with_plan(server, request_of(link), job->plan);
+        link = next;
+    }
+}
+
 /* Everybody who waits for tokens of a step that is bad. */
 static void answer_step(struct server *server, const struct bad_step *bad)
 {
     struct hash_link *link = hash_table_find(&server->waiting, bad->key.step);
     while (link) {
         struct hash_link *next = hash_table_same(link);
-        if (wants_tokens(&request_of(link)->question))
+        if (wants_tokens(&request_of(link)->question) || needs_whole(server, request_of(link)))
             answer_bad(server, request_of(link), bad);
         link = next;
     }
@@ -315,6 +330,8 @@ void requests_on_payload(struct server *server, const struct gather_job *job)
             conclude(server, request_of(link), job);
         link = next;
     }
+    if (bad_shards_may_drop(server))
+        advance_whole(server, job);
 }
 
 void requests_on_room(struct server *server)

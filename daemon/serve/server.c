@@ -294,6 +294,7 @@ static void close_loop(struct server *server)
 static void close_parts(struct server *server)
 {
     payload_cache_fini(&server->cache);
+    whole_steps_fini(&server->whole);
     plan_store_free(server->plans);
     sessions_fini(&server->sessions);
     hash_table_fini(&server->waiting);

@@ -138,8 +138,6 @@ void sessions_replace(struct sessions *sessions, const struct session *session)
 void session_note_request(struct session *session, uint64_t step)
 {
     bool consumed = session->has_acked && step <= session->acked_step;
-    session->has_requested = true;
-    session->requested_step = step;
     if (!consumed && step >= session->sent.below)
         return;
     session->sent = sent_steps_begin(step);

@@ -24,6 +24,7 @@
 #include "serve/server.h"
 #include "serve/session.h"
 #include "serve/snapshots.h"
+#include "serve/whole_steps.h"
 #include "serve/zap.h"
 #include "serve/zmq_loop.h"
 #include "wire/status.h"
@@ -93,6 +94,7 @@ struct server {
     bool has_requested; /* requested_step is known */
     uint64_t requested_step;
     struct bad_steps bad_steps;
+    struct whole_steps whole; /* kept where a bad shard may be dropped */
     struct payload_key ahead; /* the next payload to gather ahead of demand */
     struct server_counters counters;
     struct error fatal; /* why the server could not start */

@@ -206,6 +206,8 @@ static void note_requested(struct server *server, struct session *session,
                            const Ballast__V1__GetBatch *get)
 {
     uint64_t step = get->step;
+    session->has_requested = true;
+    session->requested_step = step;
     if (get->parts)
         session_note_request(session, step);
     if (!server->has_requested || step > server->requested_step)

@@ -16,8 +16,9 @@ BAD = "heavy-01"
 class Rank(ballast_wire.Connection):
     """One rank of the job, that asks for its micro-batches in order."""
 
-    def __init__(self, endpoint, dp, cp, step=0, next_step=0, incarnation=1):
+    def __init__(self, endpoint, dp, cp, pp=0, step=0, next_step=0, incarnation=1):
         super().__init__(endpoint, dp, cp, timeout_ms=60000)
+        self.rank["pp"] = pp
         self.hello(step=step, next_step=next_step, incarnation=incarnation)
 
     def ask(self, step, slot):
@@ -128,6 +129,9 @@ def test_all_ranks_go_on_without_it(job, small_corpus, workplace):
         may_lack=lambda source, document: source == number and document in documents)
     planned = harness.plan(config, 10**6, "--state", workplace.path("state"))
     assert digests == [plan["digest"] for plan in planned]
+    with harness.Daemon(config) as again, Team(again.endpoint, step=step) as team:
+        assert "known by its index alone" in again.stderr()
+        assert team.run(step) == found[step:], "also after a restart"
 
 
 def get_it(ranks, step):
@@ -164,14 +168,15 @@ def test_what_a_trainer_may_have_had_is_not_taken_back(job):
         cut(path)
         with Team(daemon.endpoint) as team:
             step = first_bad(team.ranks[:-1])
-            with Rank(daemon.endpoint, DP - 1, CP - 1, next_step=step + 1, incarnation=2) as held:
-                assert not any(get_it([*team.ranks[:-1], held], step) for _ in range(5))
+            with Rank(daemon.endpoint, 0, 1, pp=1, next_step=step + 1):
+                assert not any(get_it(team.ranks, step) for _ in range(5))
                 batch, _ = team.ranks[0].ask(step, 0)
-                assert (f"rank dp {DP - 1}, cp {CP - 1} was sent some of step {step} already: "
-                        "start all ranks again") in batch["message"]
+                assert (f"rank dp 0, cp 1 was sent some of step {step} already: start all ranks "
+                        "again") in batch["message"]
                 assert BAD in batch["message"]
                 assert daemon.status()["bad_shards"]["dropped"] == 0
-        with Team(daemon.endpoint, incarnation=3) as team:
+        with Rank(daemon.endpoint, 0, 1, pp=1, incarnation=2), \
+                Team(daemon.endpoint, incarnation=2) as team:
             assert len(team.run(step, step + 3)) == 4
 
 
