@@ -135,14 +135,15 @@ void sessions_replace(struct sessions *sessions, const struct session *session)
     }
 }
 
-void session_note_request(struct session *session, uint64_t step)
+bool session_note_request(struct session *session, uint64_t step)
 {
     bool consumed = session->has_acked && step <= session->acked_step;
     if (!consumed && step >= session->sent.below)
-        return;
+        return false;
     session->sent = sent_steps_begin(step);
     session->has_acked = session->has_acked && step > 0;
     session->acked_step = step > 0 ? step - 1 : 0;
+    return true;
 }
 
 void sessions_void(struct sessions *sessions, uint64_t step)

@@ -80,8 +80,8 @@ struct session *sessions_hear(struct sessions *sessions, const struct peer_id *p
  */
 void sessions_replace(struct sessions *sessions, const struct session *session);
 
-/* The peer asks for data of `step`: if it had consumed that, it has gone back. */
-void session_note_request(struct session *session, uint64_t step);
+/* The peer asks for data of `step`; true when it had consumed that, and has gone back. */
+bool session_note_request(struct session *session, uint64_t step);
 
 /*
  * The ledger has changed from `step` on: who was sent nothing of that step asks for later ones

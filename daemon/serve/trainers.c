@@ -70,6 +70,7 @@ static void greet(struct server *server, struct session *session, const Ballast_
     session->greeted = true;
     session->incarnation = hello->incarnation;
     session->sent = sent_steps_begin(hello->next_step);
+    whole_steps_drop_from(&server->whole, hello->next_step);
     note_rank(session, hello->rank);
     snprintf(session->client, sizeof session->client, "%s", hello->client);
     sessions_replace(&server->sessions, session);
@@ -208,8 +209,8 @@ static void note_requested(struct server *server, struct session *session,
     uint64_t step = get->step;
     session->has_requested = true;
     session->requested_step = step;
-    if (get->parts)
-        session_note_request(session, step);
+    if (get->parts && session_note_request(session, step))
+        whole_steps_drop_from(&server->whole, step); /* read again before it is sent again */
     if (!server->has_requested || step > server->requested_step)
         server->requested_step = step;
     server->has_requested = true;

@@ -1,5 +1,6 @@
 /*
- * Steps of which every share has been gathered since they were planned. Where a bad shard may be
+ * Steps of which every share has been gathered since they were planned, or since a rank last came
+ * back to them. Where a bad shard may be
  * dropped, nothing of a step is sent before: else some ranks would have theirs when another's turns
  * out to be bad, and the step could not be changed any more.
  *
@@ -37,7 +38,7 @@ bool whole_steps_saw(const struct whole_steps *whole, uint64_t step, size_t shar
 /* Were all? */
 bool whole_steps_has(const struct whole_steps *whole, uint64_t step);
 
-/* Steps from `step` on are planned anew. */
+/* Steps from `step` on are planned anew, or sent anew. */
 void whole_steps_drop_from(struct whole_steps *whole, uint64_t step);
 
 #endif

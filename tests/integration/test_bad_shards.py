@@ -74,7 +74,7 @@ def test_skip_goes_on_without_it_and_says_so(shards, workplace, damage):
         assert (heavy["shards"], heavy["left_out_shards"]) == (2, 1)
         assert (light["shards"], light["left_out_shards"]) == (2, 0)
         shown = harness.ctl("status", "--admin", one.serve["admin"])
-        assert "1 left out; 0 steps cannot be served" in shown
+        assert "1 left out, 0 dropped; 0 steps cannot be served" in shown
 
 
 def test_what_is_skipped_makes_another_job(shards, workplace):

@@ -58,7 +58,7 @@ class Team:
                 digests.add(batch["digest"])
                 pieces[rank.rank["dp"], slot] = rows
         assert len(digests) == 1, "the ranks have different plans"
-        return digests.pop(), [row for rows in pieces.values() for row in rows]
+        return digests.pop(), [row for key in sorted(pieces) for row in pieces[key]]
 
     def run(self, first, last=10**9):
         """[(digest, pieces)] of those steps, or up to the end."""
