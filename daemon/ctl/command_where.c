@@ -161,17 +161,21 @@ static int show_places(json_t *answer, struct output *out, struct error *err)
     const char *source;
     json_int_t document, epoch, tokens, position, to;
     int begun;
-    json_t *places, *place;
+    json_t *places, *place, *dropped;
     json_error_t why;
     size_t index;
     char text[HUMAN_BYTES], number[HUMAN_BYTES], at[HUMAN_BYTES];
-    if (json_unpack_ex(answer, &why, 0, "{ss sI sI sI sI sb sI so}", "source", &source, "document",
-                       &document, "epoch", &epoch, "tokens", &tokens, "position", &position,
-                       "begun", &begun, "searched_to", &to, "places", &places))
+    if (json_unpack_ex(answer, &why, 0, "{ss sI sI sI sI sb so sI so}", "source", &source,
+                       "document", &document, "epoch", &epoch, "tokens", &tokens, "position",
+                       &position, "begun", &begun, "dropped_from", &dropped, "searched_to", &to,
+                       "places", &places))
         return daemon_misfit(&why, err);
     output_print(out, "document %s of %s: %s tokens, number %s of epoch %" JSON_INTEGER_FORMAT "\n",
                  human_count((uint64_t)document, number), source,
                  human_count((uint64_t)tokens, text), human_count((uint64_t)position, at), epoch);
+    if (json_is_integer(dropped))
+        output_print(out, "the ledger drops its shard from step %s on\n",
+                     human_count((uint64_t)json_integer_value(dropped), text));
     if (json_array_size(places) == 0) {
         output_print(out,
                      begun ? "it is in no step: empty, dropped, or cut off\n"

@@ -131,11 +131,14 @@ static void drop(struct server *server, const struct bad_step *bad)
                                         .shard_name = (char *)(uintptr_t)source_shard_name(
                                             source, bad->shard.number) };
     struct error err = { 0 };
+    char command[512];
+    snprintf(command, sizeof command, "ballastctl drop %s %.255s --from-step %" PRIu64,
+             entry.source, entry.shard_name, entry.step);
     log_write(server->log, LOG_LEVEL_ERROR, "dropping a bad shard (on_bad_shard: skip)",
-              (struct log_field[]){ log_uint("from_step", entry.step),
-                                    log_text("source", entry.source),
-                                    log_text("shard", entry.shard_name),
-                                    log_text("reason", bad->error.text), log_end() });
+              (struct log_field[]){
+                  log_uint("from_step", entry.step), log_text("source", entry.source),
+                  log_text("shard", entry.shard_name), log_text("reason", bad->error.text),
+                  log_text("on_other_replicas", command), log_end() });
     if (!ledger_command_begin(server, &entry, &err))
         return;
     bad_shards_refused(server, &entry);

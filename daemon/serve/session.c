@@ -129,8 +129,8 @@ void sessions_replace(struct sessions *sessions, const struct session *session)
         at = at->next;
         if (other == session || !same_rank(other, session))
             continue;
-        other->superseded = other->incarnation == session->incarnation;
-        if (!other->superseded && other->waiting == 0)
+        other->superseded = true;
+        if (other->incarnation != session->incarnation && other->waiting == 0)
             forget(sessions, other);
     }
 }

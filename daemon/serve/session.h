@@ -36,7 +36,7 @@ struct session {
     struct flight *flight;
     char user[ALLOW_LIST_NAME_BYTES]; /* whose key it came with; "" without CURVE */
     bool greeted;                     /* HELLO has come: the next six fields are known */
-    bool superseded;                  /* the same incarnation has come back as another peer */
+    bool superseded;                  /* the rank has come back as another peer */
     uint32_t dp, cp, pp, tp;
     uint64_t incarnation;
     char client[WIRE_MAX_TEXT_BYTES + 1];
@@ -75,8 +75,7 @@ struct session *sessions_hear(struct sessions *sessions, const struct peer_id *p
                               const char *user, uint64_t now_ms);
 
 /*
- * Forgets other, idle sessions of the same rank: what an earlier incarnation left behind. Those of
- * the same incarnation are superseded.
+ * Other sessions of the same rank are superseded; idle ones of earlier incarnations are forgotten.
  */
 void sessions_replace(struct sessions *sessions, const struct session *session);
 

@@ -68,6 +68,7 @@ static void note_rank(struct session *session, const Ballast__V1__Rank *rank)
 static void greet(struct server *server, struct session *session, const Ballast__V1__Hello *hello)
 {
     session->greeted = true;
+    session->superseded = false;
     session->incarnation = hello->incarnation;
     session->sent = sent_steps_begin(hello->next_step);
     whole_steps_drop_from(&server->whole, hello->next_step);

@@ -113,11 +113,12 @@ def test_all_ranks_go_on_without_it(job, small_corpus, workplace):
         found = team.run(0, 4)
         cut(path)
         found += team.run(5)
-        status = daemon.status()
+        status, said = daemon.status(), daemon.stderr()
     digests = [digest.hex() for digest, _ in found]
     step = next(i for i, digest in enumerate(digests) if digest != whole[i])
     assert 5 <= step <= 12, "from the first step that was not gathered"
     assert f"\ndrop {step} heavy 1 {BAD}.idx\n" in ledger_of(workplace)
+    assert f"ballastctl drop heavy {BAD}.idx --from-step {step}" in said
     assert status["bad_shards"]["dropped"] == 1 and status["bad_shards"]["bad_steps"] == 0
     number, documents = bad_documents(small_corpus)
     account = Account(small_corpus, list(small_corpus.patterns))
@@ -220,7 +221,7 @@ def test_a_change_recorded_for_later_does_not_stand_in_its_way(job, workplace):
     assert max(p["length"] for _, pieces in found[20:] for p in pieces) > 4096
 
 
-def test_by_hand_on_every_replica(job, workplace):
+def test_by_hand_on_every_replica(job, small_corpus, workplace):
     config, path = job
     other = workplace.write("other", {**harness.settings(config), "on_bad_shard": "stop",
                                       "serve": {}, "state": {"directory": workplace.path("s2")}})
@@ -231,6 +232,9 @@ def test_by_hand_on_every_replica(job, workplace):
             assert "in force from step 7 on; the ledger has 1 entry" in shown
         with Team(one.endpoint) as first, Team(two.endpoint) as second:
             assert first.run(0, 20) == second.run(0, 20)
+        where = harness.ctl("where", "heavy", bad_documents(small_corpus)[1][0], "--config", config,
+                            "--state", workplace.path("state"))
+        assert "the ledger drops its shard from step 7 on\n" in where
         for arguments, why in ((("heavy", "heavy-09.idx"), "has 0 shards of the name"),
                                (("none", BAD + ".idx"), "there is no source 'none'")):
             done = harness.run([harness.program("ballastctl"), "drop", *arguments, "--from-step",

@@ -116,7 +116,55 @@ Test(session, a_new_incarnation_replaces_the_old)
     busy->waiting = 1;
     sessions_replace(&sessions, greeted(5, 0, 101));
     cr_assert_eq(sessions.table.count, 3, "the other rank, the busy one and the new one stay");
+    cr_assert(busy->superseded);
     busy->waiting = 0;
+    sessions_fini(&sessions);
+}
+
+Test(session, the_same_incarnation_speaks_through_its_latest)
+{
+    open_sessions(10);
+    struct session *before = greeted(1, 0, 100), *other = greeted(2, 1, 100);
+    struct session *now = greeted(3, 0, 100);
+    sessions_replace(&sessions, now);
+    cr_assert(before->superseded);
+    cr_assert_not(other->superseded);
+    cr_assert_not(now->superseded);
+    sessions_fini(&sessions);
+}
+
+Test(session, who_asks_again_for_what_it_consumed_has_gone_back)
+{
+    open_sessions(10);
+    struct session *session = greeted(1, 0, 100);
+    session->sent = sent_steps_begin(5);
+    sent_steps_add(&session->sent, 5);
+    sent_steps_add(&session->sent, 6);
+    cr_assert_not(session_note_request(session, 5), "its answer may be lost");
+    cr_assert(sent_steps_has(&session->sent, 6));
+    session->has_acked = true;
+    session->acked_step = 5;
+    cr_assert_not(session_note_request(session, 6));
+    cr_assert(session_note_request(session, 5));
+    cr_assert_not(sent_steps_has(&session->sent, 5));
+    cr_assert_not(sent_steps_has(&session->sent, 6));
+    cr_assert_eq(session->acked_step, 4);
+    cr_assert(session_note_request(session, 0));
+    cr_assert_not(session->has_acked);
+    cr_assert_not(sent_steps_has(&session->sent, 0));
+    sessions_fini(&sessions);
+}
+
+Test(session, what_was_fetched_ahead_of_a_change_is_void)
+{
+    open_sessions(10);
+    struct session *ahead = greeted(1, 0, 100), *past = greeted(2, 1, 100);
+    sent_steps_add(&ahead->sent, 8);
+    sent_steps_add(&past->sent, 7);
+    sent_steps_add(&past->sent, 8);
+    sessions_void(&sessions, 7);
+    cr_assert_not(sent_steps_has(&ahead->sent, 8));
+    cr_assert(sent_steps_has(&past->sent, 8), "it may have used both");
     sessions_fini(&sessions);
 }
 
