@@ -36,7 +36,9 @@ class Account:
     def _check_document(self, number, document, length, may_lack):
         at = 0
         for start, end, why in sorted(self.runs.get((number, document), [])):
-            assert start >= at, f"source {number}, document {document}: twice from {start}, {why}"
-            assert start == at or may_lack, f"source {number}, document {document}: {at}..{start} never, {why}"
+            named = f"source {number}, document {document}"
+            assert start >= at, f"{named}: twice from {start}, {why}"
+            assert start == at or may_lack, f"{named}: {at}..{start} never, {why}"
             at = end
-        assert at == length or may_lack, f"source {number}, document {document}: never from {at} of {length}"
+        assert at == length or may_lack, (
+            f"source {number}, document {document}: never from {at} of {length}")
