@@ -51,7 +51,7 @@ static void write_seeds(const char *directory, const char *name, const struct fa
         const struct fake_behaviour behaviour = { .damage = (enum fake_damage)damage };
         struct fake_batch batch;
         char file[64];
-        fake_batch_init(&batch, job, &get, &behaviour);
+        fake_batch_init(&batch, job, &get, &behaviour, 0);
         snprintf(file, sizeof file, "%s-%d", name, damage);
         write_seed(directory, file, &batch);
         fake_batch_fini(&batch);

@@ -234,7 +234,8 @@ static void fill_content(struct fake_batch *batch, const struct fake_job *job,
 }
 
 void fake_batch_init(struct fake_batch *batch, const struct fake_job *job,
-                     const Ballast__V1__GetBatch *get, const struct fake_behaviour *behaviour)
+                     const Ballast__V1__GetBatch *get, const struct fake_behaviour *behaviour,
+                     uint8_t salt)
 {
     *batch = (struct fake_batch){ .header = BALLAST__V1__BATCH__INIT };
     Ballast__V1__Batch *header = &batch->header;
@@ -243,8 +244,10 @@ void fake_batch_init(struct fake_batch *batch, const struct fake_job *job,
     header->microbatch = get->microbatch;
     header->cp_rank = get->cp_rank;
     header->parts = get->parts;
-    fake_digest(job, get->step, behaviour->digest_salt, batch->digest);
+    fake_digest(job, get->step, (uint8_t)(behaviour->digest_salt + salt), batch->digest);
+    fake_digest(job, UINT64_MAX, salt, batch->job_digest);
     header->digest = (ProtobufCBinaryData){ .len = 16, .data = batch->digest };
+    header->job_digest = (ProtobufCBinaryData){ .len = 16, .data = batch->job_digest };
     batch->frames = get->parts ? 3 : 0;
     if (get->parts)
         fill_content(batch, job, behaviour->damage);

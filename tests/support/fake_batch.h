@@ -11,7 +11,7 @@
 
 struct fake_batch {
     Ballast__V1__Batch header;
-    uint8_t digest[16];
+    uint8_t digest[16], job_digest[16];
     uint32_t rank_chunks[FAKE_MAX_CP + 1];
     struct wire_piece pieces[FAKE_MAX_PIECES];
     struct wire_chunk chunks[FAKE_MAX_CHUNKS];
@@ -21,9 +21,11 @@ struct fake_batch {
     bool no_header;                                  /* garbage goes in its place */
 };
 
-/* Fills `batch` with the answer to `get`, damaged as told; fake_batch_fini in the end. */
+/* Fills `batch` with the answer to `get`, damaged as told, by a ledger whose entries up to the step
+ * have `salt`; fake_batch_fini in the end. */
 void fake_batch_init(struct fake_batch *batch, const struct fake_job *job,
-                     const Ballast__V1__GetBatch *get, const struct fake_behaviour *behaviour);
+                     const Ballast__V1__GetBatch *get, const struct fake_behaviour *behaviour,
+                     uint8_t salt);
 
 void fake_batch_fini(struct fake_batch *batch);
 

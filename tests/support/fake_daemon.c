@@ -46,6 +46,11 @@ struct fake_daemon {
     struct fake_request requests[MAX_REQUESTS];
     size_t request_count, hello_count, ack_count;
     uint64_t acked_step, next_step;
+    struct {
+        uint64_t step;
+        uint8_t salt;
+    } ledger[FAKE_MAX_ENTRIES];
+    uint32_t entries;
 
     struct held held[MAX_HELD];
     size_t held_count;
@@ -111,14 +116,34 @@ static void send_batch(struct fake_daemon *daemon, const struct peer *peer,
                  i + 1 < batch->frames ? ZMQ_SNDMORE : 0);
 }
 
+/* That of all entries up to a step, added up. */
+static uint8_t ledger_salt(struct fake_daemon *daemon, uint64_t step)
+{
+    uint8_t salt = 0;
+    pthread_mutex_lock(&daemon->lock);
+    for (uint32_t i = 0; i < daemon->entries; i++)
+        if (daemon->ledger[i].step <= step)
+            salt = (uint8_t)(salt + daemon->ledger[i].salt);
+    pthread_mutex_unlock(&daemon->lock);
+    return salt;
+}
+
+static uint32_t ledger_entries(struct fake_daemon *daemon)
+{
+    pthread_mutex_lock(&daemon->lock);
+    uint32_t entries = daemon->entries;
+    pthread_mutex_unlock(&daemon->lock);
+    return entries;
+}
+
 static void answer_hello(struct fake_daemon *daemon, const struct peer *peer,
-                         const struct fake_behaviour *behaviour)
+                         const Ballast__V1__Hello *hello, const struct fake_behaviour *behaviour)
 {
     const struct fake_job *job = &daemon->job;
     Ballast__V1__HelloReply reply = BALLAST__V1__HELLO_REPLY__INIT;
     uint8_t digest[16];
     char *sources[] = { "only" };
-    fake_digest(job, UINT64_MAX, 0, digest);
+    fake_digest(job, UINT64_MAX, ledger_salt(daemon, hello->step), digest);
     reply.status = behaviour->hello_status;
     reply.message = behaviour->hello_status ? "so the test wants it" : "";
     reply.job = (char *)job->name;
@@ -134,6 +159,7 @@ static void answer_hello(struct fake_daemon *daemon, const struct peer *peer,
     reply.job_digest = (ProtobufCBinaryData){ .len = sizeof digest, .data = digest };
     reply.sources = sources;
     reply.n_sources = 1;
+    reply.ledger_entries = ledger_entries(daemon);
     send_header(daemon, peer, &reply.base, false);
 }
 
@@ -167,7 +193,7 @@ static void serve_batch(struct fake_daemon *daemon, const struct peer *peer,
                         const Ballast__V1__GetBatch *get, const struct fake_behaviour *behaviour)
 {
     struct fake_batch batch;
-    fake_batch_init(&batch, &daemon->job, get, behaviour);
+    fake_batch_init(&batch, &daemon->job, get, behaviour, ledger_salt(daemon, get->step));
     if (behaviour->twice) {
         send_status(daemon, peer, get->request + 1000000, 5);
         send_batch(daemon, peer, &batch);
@@ -176,14 +202,29 @@ static void serve_batch(struct fake_daemon *daemon, const struct peer *peer,
     fake_batch_fini(&batch);
 }
 
+/* Not 0: the status of the answer, as the test wants it. */
+static uint32_t refusal(const struct fake_daemon *daemon, const Ballast__V1__GetBatch *get,
+                        const struct fake_behaviour *behaviour)
+{
+    const struct fake_job *job = &daemon->job;
+    uint64_t index = get->step * job->dp * job->microbatches + get->microbatch;
+    for (int i = 0; i < FAKE_RANGES && get->parts; i++) {
+        const struct fake_range *range = &behaviour->refused[i];
+        if (range->status && index >= range->from && index < range->until)
+            return range->status;
+    }
+    return behaviour->batch_status;
+}
+
 static void answer_batch(struct fake_daemon *daemon, const struct peer *peer,
                          const Ballast__V1__GetBatch *get, const struct fake_behaviour *behaviour)
 {
+    uint32_t status = refusal(daemon, get, behaviour);
     daemon->chatted = behaviour->chatter ? *peer : (struct peer){ .bytes = 0 };
     if (behaviour->ignore_batch || behaviour->chatter)
         return;
-    if (behaviour->batch_status)
-        send_status(daemon, peer, get->request, behaviour->batch_status);
+    if (status)
+        send_status(daemon, peer, get->request, status);
     else if (behaviour->hold)
         hold(daemon, peer, get);
     else if (get->step >= daemon->job.steps)
@@ -207,9 +248,11 @@ static struct fake_behaviour note(struct fake_daemon *daemon, const struct wire_
     }
     if (message->type == WIRE_GET_BATCH && daemon->request_count < MAX_REQUESTS) {
         const Ballast__V1__GetBatch *get = message->get_batch;
-        daemon->requests[daemon->request_count++] =
-            (struct fake_request){ get->step, get->microbatch, get->cp_rank, get->parts,
-                                   get->deadline_ms };
+        struct fake_request *request = &daemon->requests[daemon->request_count++];
+        *request = (struct fake_request){ get->step,  get->microbatch,  get->cp_rank,
+                                          get->parts, get->deadline_ms, { 0 } };
+        if (get->job_digest.len == sizeof request->job_digest)
+            memcpy(request->job_digest, get->job_digest.data, sizeof request->job_digest);
         if (daemon->behaviour.times && --daemon->behaviour.times == 0)
             daemon->behaviour = (struct fake_behaviour){ 0 };
     }
@@ -233,7 +276,7 @@ static void take_message(struct fake_daemon *daemon)
         return;
     struct fake_behaviour behaviour = note(daemon, &message);
     if (message.type == WIRE_HELLO && !behaviour.ignore_hello)
-        answer_hello(daemon, &peer, &behaviour);
+        answer_hello(daemon, &peer, message.hello, &behaviour);
     if (message.type == WIRE_GET_BATCH)
         answer_batch(daemon, &peer, message.get_batch, &behaviour);
     wire_message_free(&message);
@@ -340,6 +383,16 @@ void fake_behave(struct fake_daemon *daemon, struct fake_behaviour behaviour)
 {
     pthread_mutex_lock(&daemon->lock);
     daemon->behaviour = behaviour;
+    pthread_mutex_unlock(&daemon->lock);
+}
+
+void fake_change(struct fake_daemon *daemon, uint64_t step, uint8_t salt)
+{
+    pthread_mutex_lock(&daemon->lock);
+    if (daemon->entries == FAKE_MAX_ENTRIES)
+        abort();
+    daemon->ledger[daemon->entries].step = step;
+    daemon->ledger[daemon->entries++].salt = salt;
     pthread_mutex_unlock(&daemon->lock);
 }
 

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #define FAKE_MAX_PIECES 16
+#define FAKE_MAX_ENTRIES 4
 
 struct fake_job {
     const char *name;
@@ -62,6 +63,14 @@ enum fake_damage {
     FAKE_DAMAGES
 };
 
+#define FAKE_RANGES 2
+
+/* Micro-batches, counted on from step to step, and what is answered instead of them. */
+struct fake_range {
+    uint64_t from, until;
+    uint32_t status; /* 0: none such */
+};
+
 struct fake_behaviour {
     bool ignore_hello, ignore_batch; /* no answer at all */
     uint32_t hello_status;           /* not 0: the answer to HELLO */
@@ -72,12 +81,14 @@ struct fake_behaviour {
     bool twice;          /* every BATCH is sent twice, behind one that nobody asked for */
     uint8_t digest_salt; /* differs: other digests of steps */
     bool chatter;        /* instead of a BATCH: HELLO_REPLY without end, slow to read */
+    struct fake_range refused[FAKE_RANGES]; /* but for their header alone */
 };
 
 /* One GET_BATCH as it came. */
 struct fake_request {
     uint64_t step;
     uint32_t microbatch, cp_rank, parts, deadline_ms;
+    uint8_t job_digest[16];
 };
 
 struct fake_daemon; /* opaque */
@@ -92,6 +103,10 @@ void fake_stop(struct fake_daemon *daemon);
 const char *fake_endpoint(const struct fake_daemon *daemon);
 
 void fake_behave(struct fake_daemon *daemon, struct fake_behaviour behaviour);
+
+/* An entry more in the ledger: from `step` on digests are others, of steps and of the job. Entries
+ * may come in any order, FAKE_MAX_ENTRIES at most. */
+void fake_change(struct fake_daemon *daemon, uint64_t step, uint8_t salt);
 
 /* Waits until `count` GET_BATCH have come in all, at most 10 s; false if they did not. */
 bool fake_wait_requests(struct fake_daemon *daemon, size_t count);
@@ -111,7 +126,7 @@ uint64_t fake_next_step(struct fake_daemon *daemon);
 uint32_t fake_token(const struct fake_job *job, uint64_t step, uint32_t microbatch, uint32_t piece,
                     uint32_t offset);
 
-/* Digest of a step, or of the job for step -1. */
+/* Digest of a step, or of the job for step -1; `salt` is that of every entry up to it, added up. */
 void fake_digest(const struct fake_job *job, uint64_t step, uint8_t salt, uint8_t digest[16]);
 
 #endif

@@ -3,6 +3,8 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
+#define MOST_REQUESTS 4096
+
 struct fake_daemon *start(const struct fake_job *job)
 {
     struct fake_daemon *daemon = fake_start(job, "tcp://127.0.0.1:*");
@@ -86,6 +88,44 @@ void expect_next(ballast_client *client, const struct fake_job *job, uint64_t st
     cr_assert_eq(view->slot, slot);
     expect_content(view, job);
     ballast_batch_free(batch);
+}
+
+static size_t requests_of(struct fake_daemon *daemon, struct fake_request *requests)
+{
+    size_t count = fake_requests(daemon, requests, MOST_REQUESTS);
+    cr_assert_leq(count, MOST_REQUESTS);
+    return count;
+}
+
+/* Requests are answered in the order in which they come: what is asked behind it was asked later.
+ */
+static bool asked_behind(struct fake_daemon *daemon, uint64_t step, uint32_t microbatch)
+{
+    static struct fake_request requests[MOST_REQUESTS];
+    size_t count = requests_of(daemon, requests);
+    for (size_t i = 0; i + 1 < count; i++)
+        if (requests[i].step == step && requests[i].microbatch == microbatch)
+            return true;
+    return false;
+}
+
+void wait_for_answer(ballast_client *client, struct fake_daemon *daemon, uint64_t step,
+                     uint32_t microbatch)
+{
+    ballast_batch *batch = NULL;
+    while (!asked_behind(daemon, step, microbatch))
+        cr_assert_neq(ballast_next(client, 1, &batch), BALLAST_OK, "the head must be kept back");
+}
+
+unsigned times_asked(struct fake_daemon *daemon, uint64_t step, uint32_t microbatch)
+{
+    static struct fake_request requests[MOST_REQUESTS];
+    size_t count = requests_of(daemon, requests);
+    unsigned times = 0;
+    for (size_t i = 0; i < count; i++)
+        times +=
+            requests[i].parts && requests[i].step == step && requests[i].microbatch == microbatch;
+    return times;
 }
 
 ballast_counters counters_of(const ballast_client *client)

@@ -30,6 +30,14 @@ ballast_batch *take(ballast_client *client, uint64_t step, uint32_t slot);
 /* Takes the next batch and checks step, slot and content against the job's. */
 void expect_next(ballast_client *client, const struct fake_job *job, uint64_t step, uint32_t slot);
 
+/* Waits until this micro-batch has been answered: another was asked for behind it. ballast_next,
+ * which is called for that, must have nothing to hand over. */
+void wait_for_answer(ballast_client *client, struct fake_daemon *daemon, uint64_t step,
+                     uint32_t microbatch);
+
+/* How often the daemon was asked for it. */
+unsigned times_asked(struct fake_daemon *daemon, uint64_t step, uint32_t microbatch);
+
 /* Checks every token and label of a batch against the job's. */
 void expect_content(const ballast_view *view, const struct fake_job *job);
 
