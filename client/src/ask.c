@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "change.h"
 #include "clock.h"
 #include "session.h"
 
@@ -15,22 +16,6 @@ static Ballast__V1__Rank rank_of(const ballast_client *client)
     return rank;
 }
 
-static void count_held(ballast_client *client, struct request *request, void *context)
-{
-    (void)client;
-    uint64_t *next_step = context;
-    if (request->state == REQUEST_READY && request->question.step >= *next_step)
-        *next_step = request->question.step + 1;
-}
-
-/* What is held counts: the caller may get it without a word to this daemon. */
-static uint64_t next_step_to_tell(ballast_client *client)
-{
-    uint64_t next_step = client->next_step;
-    session_each_request(client, count_held, &next_step);
-    return next_step;
-}
-
 int ask_hello(ballast_client *client)
 {
     Ballast__V1__Rank rank = rank_of(client);
@@ -40,8 +25,11 @@ int ask_hello(ballast_client *client)
     hello.rank = &rank;
     hello.incarnation = client->incarnation;
     hello.step = client->options.first_step;
-    hello.next_step = next_step_to_tell(client);
-    return link_send(&client->session.link, &hello.base);
+    hello.next_step = change_next_step(client);
+    int error = link_send(&client->session.link, &hello.base);
+    if (!error)
+        change_hello_sent(client);
+    return error;
 }
 
 static int ask_ack(ballast_client *client)
@@ -83,6 +71,13 @@ void ask_start(ballast_client *client, struct request *request, uint64_t step, u
         .cp_rank = client->options.cp_rank,
         .parts = parts,
     };
+    request_start(request, ++client->next_id, &question);
+}
+
+void ask_anew(ballast_client *client, struct request *request)
+{
+    const struct question question = request->question;
+    request_free(request);
     request_start(request, ++client->next_id, &question);
 }
 

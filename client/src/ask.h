@@ -18,6 +18,9 @@ void ask_all(ballast_client *client, int64_t now_ns);
 void ask_start(ballast_client *client, struct request *request, uint64_t step, uint32_t slot,
                uint32_t parts);
 
+/* Starts a request again, with another id: no answer to the former one is taken. */
+void ask_anew(ballast_client *client, struct request *request);
+
 /* Starts client->check: the header alone of a micro-batch that every layout has. */
 void ask_start_check(ballast_client *client, uint64_t step);
 

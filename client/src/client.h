@@ -20,7 +20,8 @@
  * while no digest is known, so what the first daemon sends is what the others are measured by.
  *
  * Files: session.c (states, time), ask.c (what is sent), answer.c (what comes back), window.c
- * (what is asked ahead), deliver.c (what the caller waits for).
+ * (what is asked ahead), deliver.c (what the caller waits for), change.c (what a change of the
+ * ledger makes void).
  */
 #ifndef BALLAST_CLIENT_CLIENT_H
 #define BALLAST_CLIENT_CLIENT_H
@@ -82,7 +83,7 @@ struct ballast_client {
     struct told told;  /* the job digest that a daemon gave last */
     uint64_t end_step; /* the first step that does not exist; UINT64_MAX: not known */
 
-    uint64_t next_step; /* the caller may have had steps before it: began, went or got there */
+    uint64_t next_step; /* the caller has had batches before it, or began or went there */
     uint64_t next_id;
     bool window_open; /* ballast_next has been called: ask ahead */
     struct window window;

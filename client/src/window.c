@@ -31,6 +31,14 @@ struct request *window_extend(struct window *window, uint32_t limit, uint64_t en
     return window_at(window, window->count++);
 }
 
+uint32_t window_run(struct window *window)
+{
+    uint32_t run = 0;
+    while (run < window->count && window_at(window, run)->state == REQUEST_READY)
+        run++;
+    return run;
+}
+
 void window_advance(struct window *window, uint32_t microbatches)
 {
     request_free(window_at(window, 0));

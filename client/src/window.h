@@ -36,6 +36,9 @@ struct request *window_at(struct window *window, uint32_t index);
 struct request *window_extend(struct window *window, uint32_t limit, uint64_t end,
                               uint32_t microbatches, struct place *ret_place);
 
+/* How many requests from the head on are READY: what ballast_next delivers without another word. */
+uint32_t window_run(struct window *window);
+
 /* The head is delivered: frees it and moves on. */
 void window_advance(struct window *window, uint32_t microbatches);
 

@@ -91,6 +91,54 @@ Test(client_progress, seek_gives_up_what_lies_behind_it)
     end(&talk);
 }
 
+/* What is held in front of a hole can be handed over at once; what is held behind it cannot, and is
+ * asked for again. */
+Test(client_progress, what_is_held_behind_a_hole_does_not_count)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *first = start(&job), *second = start(&job);
+    fake_behave(first, (struct fake_behaviour){ .refused = { { 3, 4, BALLAST_BUSY } } });
+    ballast_options options = options_for(first, second);
+    options.prefetch = 6;
+    ballast_client *client = open_with(&options);
+    expect_next(client, &job, 0, 0);
+    while (times_asked(first, 1, 1) < 2) /* so all before the second time is answered */
+        ballast_ack(client, 0);
+    fake_behave(first, (struct fake_behaviour){ .batch_status = BALLAST_DRAINING });
+    while (times_asked(second, 3, 0) == 0)
+        ballast_ack(client, 0);
+    cr_assert_eq(fake_next_step(second), 2, "up to slot 0 of step 1");
+    for (uint64_t i = 1; i < 6; i++)
+        cr_assert_eq(times_asked(second, i / 2, i % 2), i >= 3, "micro-batch %d", (int)i);
+    ballast_close(client);
+    fake_stop(first);
+    fake_stop(second);
+}
+
+/* A call of ballast_get that timed out: its answer came, and waits for the next call. */
+Test(client_progress, what_get_has_not_fetched_does_not_count)
+{
+    struct fake_job job = fake_job_small();
+    struct fake_daemon *first = start(&job), *second = start(&job);
+    fake_behave(first, (struct fake_behaviour){ .refused = { { 0, 4, BALLAST_BUSY } } });
+    ballast_options options = options_for(first, second);
+    options.prefetch = 1;
+    ballast_client *client = open_with(&options);
+    ballast_batch *batch = NULL;
+    ballast_job facts;
+    cr_assert_eq(ballast_get_job(client, PATIENCE_MS, &facts), BALLAST_OK);
+    cr_assert_neq(ballast_get(client, 9, 0, 0, &batch), BALLAST_OK);
+    wait_for_answer(client, first, 9, 0);
+    fake_behave(first, (struct fake_behaviour){ .batch_status = BALLAST_DRAINING });
+    expect_next(client, &job, 0, 0);
+    cr_assert_eq(fake_next_step(second), 0);
+    ballast_batch_free(take(client, 9, 0));
+    cr_assert_eq(times_asked(second, 9, 0), 1);
+    ballast_close(client);
+    fake_stop(first);
+    fake_stop(second);
+}
+
 Test(client_progress, another_daemon_is_told_as_well)
 {
     struct fake_job job = fake_job_small();
