@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ask.h"
+#include "change.h"
 #include "clock.h"
 #include "session.h"
 
@@ -87,6 +88,22 @@ static void take_rejection(ballast_client *client, uint32_t status, const char *
     session_fail_over(client);
 }
 
+/* Does the daemon know of more changes of the job than the one before? */
+static bool ledger_grew(const ballast_client *client, const struct facts *facts)
+{
+    return client->facts_known && facts->ledger_entries > client->facts.ledger_entries;
+}
+
+/* Is the digest of the step where the caller began another one, and may not be? Where nothing of it
+ * was handed over, a ledger that has grown may have changed it. */
+static bool digest_differs(const ballast_client *client, const struct facts *facts)
+{
+    if (!client->facts_known ||
+        memcmp(client->facts.job.digest, facts->job.digest, BALLAST_DIGEST_BYTES) == 0)
+        return false;
+    return client->next_step > client->options.first_step || !ledger_grew(client, facts);
+}
+
 /* Is this the job that the caller wants? Says why not in `problem`. */
 static bool job_fits(const ballast_client *client, const struct facts *facts,
                      struct problem *problem)
@@ -95,14 +112,12 @@ static bool job_fits(const ballast_client *client, const struct facts *facts,
     if (options->job[0] && strcmp(options->job, facts->job.name) != 0)
         problem_set(problem, BALLAST_WRONG_JOB, "it serves job '%s', not '%s'", facts->job.name,
                     options->job);
-    else if (client->facts_known && !facts_same_ledger(&client->facts, facts) &&
-             memcmp(client->facts.job.digest, facts->job.digest, BALLAST_DIGEST_BYTES) != 0)
+    else if (digest_differs(client, facts) && !facts_same_ledger(&client->facts, facts))
         problem_set(problem, BALLAST_WRONG_JOB,
                     "its ledger differs: %u changes of the job, where the daemon asked first had "
                     "%u; give both the same ledger",
                     facts->ledger_entries, client->facts.ledger_entries);
-    else if (client->facts_known &&
-             memcmp(client->facts.job.digest, facts->job.digest, BALLAST_DIGEST_BYTES) != 0)
+    else if (digest_differs(client, facts))
         problem_set(problem, BALLAST_WRONG_JOB,
                     "its configuration or corpus differs from that of the daemon asked first");
     else if (options->dp_rank >= facts->job.dp)
@@ -177,7 +192,7 @@ static bool keep_order(ballast_client *client, const struct request *request,
                        const Ballast__V1__Batch *batch)
 {
     struct order *order = &client->order;
-    if (!digests_agree(&client->digests, batch->step, batch->digest.data)) {
+    if (!digests_agree(&client->digests, batch)) {
         char what[160];
         snprintf(what, sizeof what,
                  "its digest of step %llu differs from the one seen before: the daemons disagree "
@@ -197,12 +212,6 @@ static bool keep_order(ballast_client *client, const struct request *request,
 
 /* ---- answers ---- */
 
-static void learn(ballast_client *client, uint64_t step, const uint8_t *digest)
-{
-    client->told.step = step;
-    memcpy(client->told.digest, digest, BALLAST_DIGEST_BYTES);
-}
-
 static void take_hello(ballast_client *client, const Ballast__V1__HelloReply *reply)
 {
     if (reply->status != WIRE_OK) {
@@ -219,9 +228,12 @@ static void take_hello(ballast_client *client, const Ballast__V1__HelloReply *re
         take_garbage(client, "it describes the same job differently");
         return;
     }
+    bool changed = ledger_grew(client, &facts);
     client->facts = facts;
     if (!client->facts_known)
-        learn(client, client->options.first_step, facts.job.digest);
+        change_learn(client, client->options.first_step, facts.job.digest);
+    if (changed)
+        change_in_hello(client);
     compare_order(client);
 }
 
@@ -314,11 +326,12 @@ static void take_content(ballast_client *client, struct request *request,
         take_check(client, batch);
         return;
     }
+    change_in_batch(client, batch);
     if (!keep_order(client, request, batch))
         return;
     session_succeed(client);
     if (batch->job_digest.len == BALLAST_DIGEST_BYTES && batch->step >= client->told.step)
-        learn(client, batch->step, batch->job_digest.data);
+        change_learn(client, batch->step, batch->job_digest.data);
     request->reply.header = *header;
     *header = (struct wire_message){ 0 };
     frames_move(&request->reply.frames, frames);

@@ -51,4 +51,6 @@ void window_truncate(struct window *window, uint64_t end)
 {
     while (window->count && window_at(window, window->count - 1)->question.step >= end)
         request_free(window_at(window, --window->count));
+    if (window->tail.step >= end)
+        window->tail = window->head.step >= end ? window->head : (struct place){ .step = end };
 }

@@ -42,7 +42,7 @@ uint32_t window_run(struct window *window);
 /* The head is delivered: frees it and moves on. */
 void window_advance(struct window *window, uint32_t microbatches);
 
-/* There is no step `end`: forgets the requests for it and for later steps. */
+/* There is no step `end`: forgets the requests for it and for later steps, which may join again. */
 void window_truncate(struct window *window, uint64_t end);
 
 #endif
