@@ -208,6 +208,7 @@ static void note_requested(struct server *server, struct session *session,
                            const Ballast__V1__GetBatch *get)
 {
     uint64_t step = get->step;
+    session->superseded = false;
     session->has_requested = true;
     session->requested_step = step;
     if (get->parts && session_note_request(session, step))

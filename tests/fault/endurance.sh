@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The runs of tests/fault one after the other: tests/fault/endurance.sh [--full] [RUN...]
-# RUN: kills, replicas, network, namespaces, stuck, crowd; all by default. Without --full each is as
-# small as under ctest; with it, about eight minutes. BALLAST_BUILD names the build directory, by
-# default build/release. README.md says what each asserts.
+# RUN: kills, replicas, network, namespaces, stuck, crowd, bad_shards; all by default. Without --full
+# each is as small as under ctest; with it, about eight minutes. BALLAST_BUILD names the build
+# directory, by default build/release. README.md says what each asserts.
 set -uo pipefail
 
 cd "$(dirname "$0")/../.." || exit 70
@@ -19,7 +19,7 @@ for argument in "$@"; do
     *) runs+=("$argument") ;;
     esac
 done
-[ ${#runs[@]} -gt 0 ] || runs=(kills replicas network namespaces stuck crowd)
+[ ${#runs[@]} -gt 0 ] || runs=(kills replicas network namespaces stuck crowd bad_shards)
 
 for run in "${runs[@]}"; do
     "$python" "tests/fault/run_$run.py" $full

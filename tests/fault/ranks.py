@@ -168,7 +168,7 @@ class LooseDaemon(harness.Daemon):
         """Does it answer by now?"""
         link = harness.ballast_wire.Connection(self.endpoint, timeout_ms=50)
         with link:
-            link.send(harness.ballast_wire.encode("Hello", rank={}, client="runs"))
+            link.send(harness.ballast_wire.encode("Hello", rank=harness.NOBODY, client="runs"))
             return self.alive() and bool(link.socket.poll(50))
 
     def hold(self):
