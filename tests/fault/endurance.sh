@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The runs of tests/fault one after the other: tests/fault/endurance.sh [--full] [RUN...]
-# RUN: kills, replicas, network, namespaces, stuck, crowd, bad_shards; all by default. Without --full
-# each is as small as under ctest; with it, about eight minutes. BALLAST_BUILD names the build
-# directory, by default build/release. README.md says what each asserts.
+# RUN: kills, replicas, network, namespaces, stuck, crowd, bad_shards; all by default. Without
+# --full each is as small as under ctest; with it, about eight minutes. BALLAST_BUILD names the
+# build directory, by default build/release. README.md says what each asserts.
 set -uo pipefail
 
 cd "$(dirname "$0")/../.." || exit 70

@@ -165,10 +165,10 @@ class LooseDaemon(harness.Daemon):
         super().stop()
 
     def answers(self):
-        """Does it answer by now?"""
-        link = harness.ballast_wire.Connection(self.endpoint, timeout_ms=50)
+        """Does it answer by now? Operators may ask that; a HELLO would take a rank's place."""
+        link = harness.ballast_wire.Operator(self.serve["admin"], timeout_ms=50)
         with link:
-            link.send(harness.ballast_wire.encode("Hello", rank=harness.NOBODY, client="runs"))
+            link.send(harness.ballast_wire.encode("Admin", command="status"))
             return self.alive() and bool(link.socket.poll(50))
 
     def hold(self):

@@ -14,7 +14,6 @@ import ballast_wire  # noqa: E402
 
 SANITIZER = re.compile(
     r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:|SUMMARY: \w+Sanitizer")
-NOBODY = {"pp": 9999}  # who asks whether a daemon is there: no rank of any job
 DEADLINE_S = 120  # of any one program; far more than it needs, also under a sanitizer
 
 
@@ -141,7 +140,7 @@ class Daemon:
         try:
             with ballast_wire.Connection(self.endpoint, timeout_ms=200,
                                          curve=self.curve) as connection:
-                connection.send(ballast_wire.encode("Hello", rank=NOBODY, client="harness"))
+                connection.send(ballast_wire.encode("Hello", rank={}, client="harness"))
                 while not connection.socket.poll(200):
                     assert self.alive(), "it ended"
                 kind, values, _ = connection.receive()
