@@ -1,10 +1,10 @@
 /*
  * `adaptive`, ours: no thresholds to tune. Outliers wait in one pool; each step releases those that
  * together fill all micro-batches to one level (pack/release.h), chosen with foresight
- * (pack/lookahead.h); small pieces never wait. With `objective: step-time` replicas are filled to a
- * level instead, and their micro-batches put in order for the pipeline (pack/replicas.h). `balance`
- * moves along the trade-off from least delay (0) to best balance (1); `max_delay` is a promise
- * (pack/promise.h).
+ * (pack/lookahead.h); small pieces wait only where tokens are short. With `objective: step-time`
+ * replicas are filled to a level instead, and their micro-batches put in order for the pipeline
+ * (pack/replicas.h). `balance` moves along the trade-off from least delay (0) to best balance (1);
+ * `max_delay` is a promise (pack/promise.h).
  */
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct adaptive {
     uint32_t outlier_tokens; /* shortest outlier */
     struct promise promise;
 
-    struct pieces left;  /* small pieces that found no room in earlier steps */
+    struct pieces left;  /* small pieces that stayed behind in earlier steps */
     struct pieces small; /* this step's pieces that do not wait */
     struct pieces pool;  /* outliers, longest first but for what this step brought */
     uint64_t intake;     /* tokens taken since the last step */
@@ -45,6 +45,7 @@ struct adaptive {
     bool *take, *must;
     size_t outlier_capacity, forced_capacity, take_capacity, must_capacity;
     struct pieces now; /* what is to be placed in this step, in this order */
+    size_t urgent;     /* the first of them, which keep the promise */
     struct placement placement;
     struct longest_first sort;
 };
@@ -316,7 +317,7 @@ static int line_up(struct adaptive *adaptive, struct error *err)
         status = add_left(adaptive, true, err);
     if (status == 0)
         status = sort_from(adaptive, 0, err);
-    size_t urgent = adaptive->now.count;
+    adaptive->urgent = adaptive->now.count;
     if (status == 0)
         status = add_flagged(adaptive, adaptive->take, err);
     if (status == 0)
@@ -329,10 +330,19 @@ static int line_up(struct adaptive *adaptive, struct error *err)
     drop_flagged(adaptive);
     pieces_clear(&adaptive->small);
     adaptive->intake = 0;
-    return sort_from(adaptive, urgent, err);
+    return sort_from(adaptive, adaptive->urgent, err);
 }
 
-/* What found no room waits on: outliers in the pool, small pieces as left over. */
+/* Small pieces may stay behind while the promise holds whatever is left. */
+static struct leeway leeway_of(const struct adaptive *adaptive, bool draining)
+{
+    uint64_t held = adaptive->left.tokens + adaptive->pool.tokens + adaptive->now.tokens;
+    if (draining || held > adaptive->promise.most_left)
+        return (struct leeway){ 0 };
+    return (struct leeway){ adaptive->outlier_tokens, adaptive->urgent, adaptive->release.idle };
+}
+
+/* What has no place waits on: outliers in the pool, small pieces as left over. */
 static int keep_unplaced(struct adaptive *adaptive, struct error *err)
 {
     for (size_t i = 0; i < adaptive->now.count; i++) {
@@ -355,7 +365,7 @@ static int adaptive_pack(void *state, bool draining, struct packing *ret_packing
         status = line_up(adaptive, err);
     if (status == 0)
         status = place_pieces(&adaptive->placement, pieces_first(&adaptive->now),
-                              adaptive->now.count, err);
+                              adaptive->now.count, leeway_of(adaptive, draining), err);
     if (status == 0)
         status = group_pieces(&adaptive->shape, pieces_first(&adaptive->now),
                               adaptive->placement.groups, adaptive->now.count, ret_packing, err);

@@ -153,18 +153,22 @@ static int play(struct lookahead *lookahead, struct release *release, const stru
         memcpy(lookahead->pool, now->pool, now->count * sizeof *now->pool);
     size_t left = let_go(lookahead, release, now->count, first), forced = release->forced_count;
     int64_t cost = first->cost + tokens_waiting(lookahead->pool, left);
+    struct liquid behind = first->left;
     release->forced_count = 0; /* gone with the first */
     int status = 0;
     for (size_t b = 0; b < lookahead->batch_count && cost <= limit; b++) {
         const struct arrivals *batch = &lookahead->batches[b];
         size_t best;
         left = welcome(lookahead, left, batch);
-        status = release_consider(release, lookahead->pool, left, batch->liquid,
+        behind.work += batch->liquid.work;
+        behind.tokens += batch->liquid.tokens;
+        status = release_consider(release, lookahead->pool, left, behind,
                                   now->step + 1 + (uint32_t)b, &best, err);
         if (status)
             break;
         struct choice choice = release->choices[best];
         left = let_go(lookahead, release, left, &choice);
+        behind = choice.left;
         cost += choice.cost + tokens_waiting(lookahead->pool, left);
     }
     release->forced_count = forced;

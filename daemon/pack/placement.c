@@ -71,7 +71,7 @@ static void place(struct placement *placement, const struct piece *pieces, size_
 }
 
 int place_pieces(struct placement *placement, const struct piece *pieces, size_t count,
-                 struct error *err)
+                 struct leeway leeway, struct error *err)
 {
     if (!grow(placement->groups, &placement->group_capacity, count))
         return error_memory(err, "packing");
@@ -83,6 +83,7 @@ int place_pieces(struct placement *placement, const struct piece *pieces, size_t
                              .count = count,
                              .groups = placement->groups,
                              .work = placement->works,
-                             .tokens = placement->tokens };
+                             .tokens = placement->tokens,
+                             .leeway = leeway };
     return refine_placed(&placement->refine, &placed, err);
 }

@@ -29,8 +29,9 @@ struct placement {
 int placement_init(struct placement *placement, const struct pack_shape *shape, struct error *err);
 void placement_fini(struct placement *placement);
 
-/* Fills placement->groups. EX_OSERR when out of memory. */
+/* Fills placement->groups. With replicas nothing is left for the leeway's sake. EX_OSERR when out
+ * of memory. */
 int place_pieces(struct placement *placement, const struct piece *pieces, size_t count,
-                 struct error *err);
+                 struct leeway leeway, struct error *err);
 
 #endif

@@ -12,7 +12,8 @@ void promise_init(struct promise *promise, const struct pack_shape *shape, uint3
     promise->safe_tokens = half_full > 2 * window ? half_full - window : window;
     promise->most_waiting = (max_delay + UINT64_C(1)) * promise->safe_tokens - window;
     uint64_t nearly_full = (uint64_t)shape->microbatches * (shape->max_tokens - small_tokens);
-    promise->most_held = max_delay * promise->safe_tokens + nearly_full - window;
+    promise->most_left = max_delay * promise->safe_tokens;
+    promise->most_held = promise->most_left + nearly_full - window;
 }
 
 void promise_begin(struct promise *promise)

@@ -22,6 +22,7 @@ struct promise {
     uint64_t safe_tokens;                 /* that a step can always place */
     uint64_t most_waiting;                /* tokens that waited or may wait, and */
     uint64_t most_held;                   /* tokens in all; above either intake pauses */
+    uint64_t most_left;                   /* tokens that a step may leave, whichever they are */
     uint64_t due[PROMISE_MOST_DELAY + 1]; /* tokens by steps left; working memory */
     uint64_t needed;                      /* tokens that must still go in this step */
     uint32_t last;                        /* pieces with fewer steps left than this must all go */

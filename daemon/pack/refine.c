@@ -199,11 +199,66 @@ static int improve(struct refine *refine, struct placed *placed, bool *ret_done,
     return status;
 }
 
+/* ---- what stays behind ---- */
+
+static bool may_stay(const struct placed *placed, const struct member *member)
+{
+    return member->length < placed->leeway.small_tokens && member->piece >= placed->leeway.urgent;
+}
+
+/* That of the lightest micro-batch but `idle`, unless others hold more that must go. */
+static workload level_to_keep(const struct refine *refine, const struct placed *placed)
+{
+    uint32_t n = placed->shape->microbatches, light = n;
+    for (uint32_t i = 0; i <= placed->leeway.idle; i++)
+        light = next_lightest(placed, light);
+    workload level = placed->work[light];
+    for (uint32_t m = 0; m < n; m++) {
+        const struct members *members = &refine->members[m];
+        workload held = 0;
+        for (size_t i = 0; i < members->count; i++)
+            held += may_stay(placed, &members->list[i]) ? 0 : members->list[i].work;
+        level = held > level ? held : level;
+    }
+    return level;
+}
+
+/* Leaves behind what stands above the level, longest first. */
+static void lower(struct refine *refine, struct placed *placed, uint32_t m, workload level)
+{
+    struct members *members = &refine->members[m];
+    for (size_t i = members->count; i-- > 0;) {
+        const struct member *member = &members->list[i];
+        if (!may_stay(placed, member) || member->work + level > placed->work[m])
+            continue;
+        placed->work[m] -= member->work;
+        placed->tokens[m] -= member->length;
+        placed->groups[member->piece] = GROUP_NONE;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < members->count; i++)
+        if (placed->groups[members->list[i].piece] == m)
+            members->list[kept++] = members->list[i];
+    members->count = kept;
+}
+
+static void leave_behind(struct refine *refine, struct placed *placed)
+{
+    uint32_t n = placed->shape->microbatches;
+    if (placed->leeway.small_tokens == 0 || placed->leeway.idle >= n)
+        return;
+    workload level = level_to_keep(refine, placed);
+    for (uint32_t m = 0; m < n; m++)
+        lower(refine, placed, m, level);
+}
+
 int refine_placed(struct refine *refine, struct placed *placed, struct error *err)
 {
     if (placed->shape->microbatches < 2 || close_to_mean(placed, placed->work[heaviest(placed)]))
         return 0;
     int status = list_members(refine, placed, err);
+    if (status == 0)
+        leave_behind(refine, placed);
     bool gained = true;
     uint32_t most = MOST_EXCHANGES * placed->shape->microbatches;
     for (uint32_t i = 0; i < most && gained && status == 0; i++)

@@ -25,6 +25,12 @@ static uint64_t price_of(uint32_t balance)
     return scaled - RELEASE_UNIT;
 }
 
+/* So many waste at the price what waiting costs the others. For pipelines no small piece waits. */
+static uint32_t idle_of(uint32_t bins, uint32_t size, uint64_t price)
+{
+    return size > 1 ? bins : (uint32_t)((uint64_t)bins * RELEASE_UNIT / (RELEASE_UNIT + price));
+}
+
 int release_init(struct release *release, const struct pack_shape *shape, uint32_t balance,
                  struct error *err)
 {
@@ -34,6 +40,7 @@ int release_init(struct release *release, const struct pack_shape *shape, uint32
                                  .price = price_of(balance),
                                  .bins = bins,
                                  .size = size,
+                                 .idle = idle_of(bins, size, price_of(balance)),
                                  .bin_tokens = (uint64_t)size * shape->max_tokens };
     release->tokens = calloc(bins, sizeof *release->tokens);
     if (!release->tokens || !least_init(&release->work, bins)) {
@@ -135,31 +142,41 @@ static workload heaviest(const struct release *release)
     return most;
 }
 
-/* The level that the liquid rises to, and what finds no room below any. */
+/* Is so much poured below `level`, or are too many bins full of tokens there? */
+static bool high_enough(const struct release *release, workload level, workload density,
+                        workload volume)
+{
+    uint32_t full = 0;
+    for (uint32_t m = 0; m < release->bins; m++) {
+        workload room = (workload)(release->bin_tokens - release->tokens[m]) * density;
+        full += least_key(&release->work, m) + room < level;
+    }
+    return full > release->idle || pour(release, level, density) + release->bins >= volume;
+}
+
+/* The level that the liquid rises to, and what of it waits. */
 static workload liquid_level(const struct release *release, struct liquid liquid, workload outliers,
-                             workload *ret_left)
+                             struct liquid *ret_left)
 {
     workload density = liquid.tokens ? liquid.work / liquid.tokens : 0;
     workload volume = density * liquid.tokens;
-    workload top = heaviest(release);
+    workload low = heaviest(release), high = highest(release, density);
     workload mean = (outliers + volume) / release->bins;
-    workload level = mean > top ? mean : top;
-    *ret_left = 0;
-    if (pour(release, level, density) + release->bins >= volume)
-        return level; /* no bin is short of tokens */
-    workload high = highest(release, density);
-    if (high <= level || pour(release, high, density) < volume) {
-        high = high > level ? high : level;
-        *ret_left = volume - pour(release, high, density);
-        return high;
-    }
-    while (high - level > level / 4096 + 1) {
-        workload middle = level + (high - level) / 2;
-        if (pour(release, middle, density) < volume)
-            level = middle;
-        else
+    *ret_left = (struct liquid){ 0 };
+    if (mean > low && pour(release, mean, density) + release->bins >= volume)
+        return mean; /* no bin is short of tokens */
+    if (high < low || high_enough(release, low, density, volume))
+        high = low;
+    while (high - low > low / 4096 + 1) {
+        workload middle = low + (high - low) / 2;
+        if (high_enough(release, middle, density, volume))
             high = middle;
+        else
+            low = middle;
     }
+    workload poured = pour(release, high, density);
+    if (poured + release->bins < volume)
+        *ret_left = (struct liquid){ volume - poured, (volume - poured) / density };
     return high;
 }
 
@@ -241,19 +258,19 @@ static struct choice weigh(struct release *release, const struct outlier *pool, 
                            size_t first, bool all, struct liquid liquid, uint32_t step,
                            size_t *ret_left_out)
 {
-    workload forced = begin(release), left;
+    workload forced = begin(release);
     struct filling filling = { .pool = pool, .step = step, .work = forced };
     workload level = all ? UINT64_MAX : level_of(release, pool, count, first, liquid, forced);
     fill(release, pool, count, first, level, add_up, &filling);
+    struct liquid left;
     workload reached = liquid_level(release, liquid, filling.work, &left);
-    wide used = (wide)filling.work + liquid.work - left;
+    wide used = (wide)filling.work + liquid.work - left.work;
     wide waste = waste_of(release, reached, used, longest_of(release, pool, count, first));
-    int64_t cost = price(release, waste);
-    if (left) /* liquid left over waits for a step, as tokens do */
-        cost += (int64_t)((wide)left * liquid.tokens / liquid.work * RELEASE_UNIT);
+    int64_t cost = price(release, waste) + (int64_t)left.tokens * RELEASE_UNIT;
     *ret_left_out = count - first - filling.placed;
     return (struct choice){ .first = first,
                             .level = level,
+                            .left = left,
                             .cost = cost,
                             .value = filling.waiting - cost,
                             .tokens = counted_tokens(release, liquid) };

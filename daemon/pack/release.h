@@ -9,6 +9,10 @@
  * of them alone, as many equal ones do, all of them, as far as tokens permit. A choice is worth the
  * waiting that it ends, less the price of its waste.
  *
+ * Where tokens are short, the last of the liquid rises in a few bins alone, far above those that
+ * are full of tokens. It then waits for the next step: to leave a token's work out costs a
+ * token-step in each bin that still rises, and saves its price in each that does not.
+ *
  * That is for steps as long as their largest micro-batch. For pipelines (shape->replicas), replicas
  * take the place of micro-batches: their sums should be level, and what the largest micro-batch is
  * longer than a replica's mean counts for every stage but one.
@@ -47,11 +51,12 @@ struct liquid {
 };
 
 struct choice {
-    size_t first;    /* index of the longest released one; the pool's count: none */
-    workload level;  /* what a micro-batch may hold of outliers */
-    int64_t cost;    /* of waste, and of liquid that finds no room */
-    int64_t value;   /* waiting that ends, less the cost */
-    uint64_t tokens; /* of the step, as far as it is no proper one: up to RELEASE_LEAST of it */
+    size_t first;       /* index of the longest released one; the pool's count: none */
+    workload level;     /* what a micro-batch may hold of outliers */
+    struct liquid left; /* what of the liquid waits */
+    int64_t cost;       /* of waste, and of liquid that waits */
+    int64_t value;      /* waiting that ends, less the cost */
+    uint64_t tokens;    /* of the step, as far as it is no proper one: up to RELEASE_LEAST of it */
 };
 
 /* Is a to be preferred? A fuller step up to the least; then the higher value. */
@@ -61,6 +66,8 @@ struct release {
     struct pack_shape shape;
     uint64_t price;      /* of a wasted token's linear work, in 1024ths of a token-step */
     uint32_t bins, size; /* what is to be level: micro-batches, or replicas of `size` of them */
+    uint32_t idle;       /* bins that may stay below the others before small pieces had better wait;
+                            all of them: never */
     uint64_t bin_tokens; /* most tokens of a bin */
     struct least work;   /* of each bin, outliers only */
     uint64_t *tokens;    /* of each bin */

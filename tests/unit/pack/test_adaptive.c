@@ -138,6 +138,28 @@ Test(adaptive, small_pieces_without_room_are_left_over)
     feed_close(&feed);
 }
 
+/* 60 + 5 x 4 is full, and 64 + 3 x 4 is as heavy: one of 4 stays behind, if the promise permits. */
+Test(adaptive, small_pieces_stay_behind_where_tokens_are_short)
+{
+    for (uint32_t max_delay = 1; max_delay <= 9; max_delay += 8) {
+        struct feed feed = open_adaptive(2, 80, 1, max_delay);
+        struct waiting_piece waiting[4];
+        feed_offer(&feed, 64);
+        feed_offer(&feed, 60);
+        offer_many(&feed, 9, 4);
+        feed_pack(&feed, false);
+        cr_assert_eq(feed.policy->waiting(feed.packer, waiting, 4), max_delay > 1);
+        if (max_delay > 1) {
+            EXPECT(&feed, 0, 64, 4, 4, 4);
+            EXPECT(&feed, 1, 60, 4, 4, 4, 4, 4);
+            cr_assert_eq(waiting[0].piece.length, 4);
+        }
+        feed_pack(&feed, true);
+        cr_assert_eq(feed_waiting(&feed), 0);
+        feed_close(&feed);
+    }
+}
+
 static uint32_t draw(uint64_t *state, uint32_t most)
 {
     *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;

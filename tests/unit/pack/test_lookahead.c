@@ -115,6 +115,30 @@ Test(lookahead, what_is_forced_goes_with_the_first_step_only)
     lookahead_fini(&lookahead);
 }
 
+/*
+ * S_max = S, and small pieces fill this step and the next: where 32 goes, 32 of them wait, and the
+ * others after them. That is no better than to let it wait, as it would be for one step alone.
+ */
+Test(lookahead, what_is_left_joins_the_next_batch)
+{
+    struct pack_shape shape = shape_of();
+    shape.max_tokens = shape.window;
+    struct outlier pool = { cost_piece(&shape.cost, 32), 32, 0 };
+    struct liquid liquid = { 32 * cost_piece(&shape.cost, 4), 128 };
+    uint32_t ahead[32];
+    for (size_t i = 0; i < 32; i++)
+        ahead[i] = 4;
+    struct lookahead lookahead = { 0 };
+    struct release release;
+    struct choice choice;
+    cr_assert_eq(release_init(&release, &shape, 0, NULL), 0);
+    learn(&lookahead, &shape, 1, ahead, 32);
+    cr_assert_eq(lookahead_choose(&lookahead, &release, &pool, 1, liquid, 0, &choice, NULL), 0);
+    cr_assert_eq(choice.first, 1);
+    release_fini(&release);
+    lookahead_fini(&lookahead);
+}
+
 Test(lookahead, an_empty_pool_chooses_nothing)
 {
     struct pack_shape shape = shape_of();

@@ -27,7 +27,7 @@ static void expect_groups(struct placement *placement, size_t count, const uint3
     struct piece pieces[MOST] = { 0 };
     for (size_t i = 0; i < count; i++)
         pieces[i].length = lengths[i];
-    cr_assert_eq(place_pieces(placement, pieces, count, NULL), 0);
+    cr_assert_eq(place_pieces(placement, pieces, count, (struct leeway){ 0 }, NULL), 0);
     for (size_t i = 0; i < count; i++)
         cr_expect_eq(placement->groups[i], groups[i], "piece %zu of %u in %u", i, lengths[i],
                      placement->groups[i]);

@@ -43,6 +43,7 @@ Test(promise, amounts_follow_from_the_shape)
     cr_assert_eq(promise.most_held, 480 + 4 * 310 - 160);
     promise = open_promise(4, 160, 320, 3);
     cr_assert_eq(promise.most_waiting, 4 * 480 - 160);
+    cr_assert_eq(promise.most_left, 3 * 480);
     promise = open_promise(2, 100, 100, 1);
     cr_assert_eq(promise.safe_tokens, 100,
                  "a piece and less than another fit into two at any rate");

@@ -155,3 +155,63 @@ Test(refine, nothing_placed_and_one_microbatch_are_level)
     put(&scene, 0, 3, 32);
     refine(&scene);
 }
+
+/* 64 with four of 4, beside a micro-batch that is full of 4s and lighter than 64 alone. */
+static void set_full_scene(struct scene *scene, struct leeway leeway)
+{
+    set_scene(scene, 2, 80);
+    put(scene, 0, 1, 64);
+    put(scene, 0, 4, 4);
+    put(scene, 1, 20, 4);
+    scene->placed.leeway = leeway;
+}
+
+Test(refine, small_pieces_above_the_level_stay_behind)
+{
+    struct scene scene;
+    set_full_scene(&scene, (struct leeway){ 0 });
+    refine(&scene);
+    cr_assert_eq(scene.work[0], 131072 + 4 * 4352, "nothing may stay");
+
+    set_full_scene(&scene, (struct leeway){ .small_tokens = 5 });
+    refine(&scene);
+    cr_assert_eq(scene.work[0], 131072);
+    cr_assert_eq(scene.groups[1], GROUP_NONE);
+    cr_assert_eq(scene.work[1], 20 * 4352, "the lighter one keeps what it has");
+
+    set_full_scene(&scene, (struct leeway){ .small_tokens = 5, .idle = 1 });
+    refine(&scene);
+    cr_assert_eq(scene.work[0], 131072 + 4 * 4352, "one may be idle");
+}
+
+Test(refine, what_must_go_does_not_stay_behind)
+{
+    struct scene scene;
+    set_full_scene(&scene, (struct leeway){ .small_tokens = 5, .urgent = 3 });
+    refine(&scene);
+    cr_assert_eq(scene.work[0], 131072 + 2 * 4352, "64 and the first two of 4");
+    set_full_scene(&scene, (struct leeway){ .small_tokens = 4 });
+    refine(&scene);
+    cr_assert_eq(scene.work[0], 131072 + 4 * 4352, "4 is not small");
+}
+
+/* 60 + 6 + 4 + 2 stands 8448 above the other, which is full: 6 and its 6720 may stay, no more. */
+Test(refine, no_more_stays_behind_than_stands_above)
+{
+    struct scene scene;
+    set_scene(&scene, 2, 80);
+    put(&scene, 0, 1, 60);
+    put(&scene, 0, 1, 6);
+    put(&scene, 0, 1, 4);
+    put(&scene, 0, 1, 2);
+    put(&scene, 1, 1, 50);
+    put(&scene, 1, 7, 4);
+    put(&scene, 1, 1, 2);
+    cr_assert_eq(scene.work[0] - scene.work[1], 8448);
+    scene.placed.leeway = (struct leeway){ .small_tokens = 8 };
+    refine(&scene);
+    cr_assert_eq(scene.groups[1], GROUP_NONE);
+    cr_assert_eq(scene.groups[2], 0);
+    cr_assert_eq(scene.groups[3], 0);
+    cr_assert_eq(scene.work[0] - scene.work[1], 8448 - 6720);
+}

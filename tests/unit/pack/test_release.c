@@ -201,6 +201,36 @@ Test(release, liquid_rises_above_the_mean_where_tokens_are_short)
     release_fini(&scene.release);
 }
 
+/* At a price of 15 no bin may be idle: the liquid rises to 8 tokens above 56, and the rest waits.
+ */
+Test(release, liquid_waits_where_it_would_rise_alone)
+{
+    struct pack_shape shape = shape_of(2, 64);
+    struct scene scene;
+    set_scene(&scene, &shape, 500, 1, (uint32_t[]){ 56 });
+    best_of(&scene, (struct liquid){ 262144, 64 }, 0);
+    struct choice choice = scene.release.choices[0];
+    cr_assert_eq(choice.left.tokens, (262144 - 32768 - (107520 + 32768)) / 4096);
+    cr_assert_geq(choice.cost, (int64_t)choice.left.tokens * RELEASE_UNIT);
+    cr_assert_leq(choice.cost, (int64_t)(choice.left.tokens + 15) * RELEASE_UNIT, "nearly level");
+    release_fini(&scene.release);
+}
+
+Test(release, the_dearer_waste_is_the_fewer_may_be_idle)
+{
+    static const struct {
+        uint32_t balance, replicas, idle;
+    } cases[] = { { 0, 0, 64 }, { 125, 0, 32 }, { 500, 0, 4 }, { 1000, 0, 0 }, { 1000, 16, 16 } };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct pack_shape shape = shape_of(64, 128);
+        struct release release;
+        shape.replicas = cases[c].replicas;
+        cr_assert_eq(release_init(&release, &shape, cases[c].balance, NULL), 0);
+        cr_expect_eq(release.idle, cases[c].idle, "case %zu: %u", c, release.idle);
+        release_fini(&release);
+    }
+}
+
 /* 64 must go: another 64 beside it wastes nothing, and 32 would be a second storey. */
 Test(release, what_is_forced_is_built_upon)
 {

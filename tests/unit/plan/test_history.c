@@ -94,7 +94,7 @@ Test(history, golden_digests)
     run_to(4);
     expect_digest("93aea7eec8caf7e4a8360ebfb1cb3525");
     run_to(9);
-    expect_digest("eb6d7d2e287d9cd78a8ab0686ec692bc");
+    expect_digest("8b523837d1b0de1677c321f975b4b38a");
     cr_expect_str_eq(digest_text(planner_digests(planner)[2], text),
                      "4d2ff2b7720011ba4f3a94905fd1cc83");
 }
