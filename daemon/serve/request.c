@@ -161,7 +161,7 @@ static void advance_with_plan(struct server *server, struct request *request,
                               struct shared_plan *plan)
 {
     struct payload *payload = NULL;
-    if (needs_whole(server, request))
+    if (needs_whole(server, request) && !whole_steps_has(&server->whole, request->question.step))
         order_whole(server, plan);
     if (wants_tokens(&request->question)) {
         switch (payload_cache_find(&server->cache, key_of(&request->question), &payload)) {

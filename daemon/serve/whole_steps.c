@@ -13,12 +13,17 @@ void whole_steps_fini(struct whole_steps *whole)
     whole_steps_drop_from(whole, 0);
 }
 
-static const struct whole_step *find(const struct whole_steps *whole, uint64_t step)
+static bool is_of(const struct whole_step *one, uint64_t step)
 {
-    for (unsigned i = 0; i < WHOLE_STEPS_KNOWN; i++)
-        if (whole->steps[i].seen && whole->steps[i].step == step)
-            return &whole->steps[i];
-    return NULL;
+    return one->seen && one->step == step;
+}
+
+static struct whole_step *find(struct whole_steps *whole, uint64_t step)
+{
+    for (unsigned i = 0; i < WHOLE_STEPS_KNOWN && !is_of(&whole->steps[whole->latest], step); i++)
+        whole->latest = (whole->latest + 1) % WHOLE_STEPS_KNOWN;
+    struct whole_step *one = &whole->steps[whole->latest];
+    return is_of(one, step) ? one : NULL;
 }
 
 static struct whole_step *begin(struct whole_steps *whole, uint64_t step, size_t shares)
@@ -32,7 +37,7 @@ static struct whole_step *begin(struct whole_steps *whole, uint64_t step, size_t
 
 void whole_steps_add(struct whole_steps *whole, uint64_t step, size_t share, size_t shares)
 {
-    struct whole_step *one = (struct whole_step *)(uintptr_t)find(whole, step);
+    struct whole_step *one = find(whole, step);
     if (!one)
         one = begin(whole, step, shares);
     if (!one || one->seen[share])
@@ -41,13 +46,13 @@ void whole_steps_add(struct whole_steps *whole, uint64_t step, size_t share, siz
     one->missing--;
 }
 
-bool whole_steps_saw(const struct whole_steps *whole, uint64_t step, size_t share)
+bool whole_steps_saw(struct whole_steps *whole, uint64_t step, size_t share)
 {
     const struct whole_step *one = find(whole, step);
     return one && one->seen[share];
 }
 
-bool whole_steps_has(const struct whole_steps *whole, uint64_t step)
+bool whole_steps_has(struct whole_steps *whole, uint64_t step)
 {
     const struct whole_step *one = find(whole, step);
     return one && one->missing == 0;

@@ -24,7 +24,8 @@ struct whole_step {
 /* Zero-initialise; whole_steps_fini. */
 struct whole_steps {
     struct whole_step steps[WHOLE_STEPS_KNOWN];
-    unsigned next; /* to be used again */
+    unsigned next;   /* to be used again */
+    unsigned latest; /* asked for: most likely the next, too */
 };
 
 void whole_steps_fini(struct whole_steps *whole);
@@ -33,10 +34,10 @@ void whole_steps_fini(struct whole_steps *whole);
 void whole_steps_add(struct whole_steps *whole, uint64_t step, size_t share, size_t shares);
 
 /* Was this share gathered? */
-bool whole_steps_saw(const struct whole_steps *whole, uint64_t step, size_t share);
+bool whole_steps_saw(struct whole_steps *whole, uint64_t step, size_t share);
 
 /* Were all? */
-bool whole_steps_has(const struct whole_steps *whole, uint64_t step);
+bool whole_steps_has(struct whole_steps *whole, uint64_t step);
 
 /* Steps from `step` on are planned anew, or sent anew. */
 void whole_steps_drop_from(struct whole_steps *whole, uint64_t step);
