@@ -5,6 +5,7 @@
 #include "config/config.h"
 #include "corpus/corpus.h"
 #include "ctl/arguments.h"
+#include "ctl/bad_shards.h"
 #include "ctl/plan_report.h"
 #include "ctl/progress.h"
 #include "plan/plan.h"
@@ -34,6 +35,8 @@ static int open_job(struct planning *planning, const char *state, struct error *
     if (!code)
         code = job_corpus_open(planning->config, &directory, progress_corpus, &planning->progress,
                                &planning->corpus, err);
+    if (!code)
+        bad_shards_tell(planning->corpus, &planning->progress);
     if (!code)
         code = job_open(planning->config, planning->corpus, &directory, &planning->job, err);
     state_directory_close(&directory);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "ctl/arguments.h"
+#include "ctl/bad_shards.h"
 #include "ctl/clock.h"
 #include "ctl/progress.h"
 #include "ctl/simulate_plot.h"
@@ -97,6 +98,8 @@ static int simulating_open(struct simulating *simulating, const struct arguments
     status = corpus_open(job->sources, job->source_count, job->vocab_size, progress_corpus,
                          &simulating->progress, &simulating->corpus, err);
     progress_clear(&simulating->progress);
+    if (status == 0)
+        bad_shards_tell(simulating->corpus, &simulating->progress);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "corpus/corpus.h"
 #include "ctl/arguments.h"
+#include "ctl/bad_shards.h"
 #include "ctl/daemon.h"
 #include "ctl/human.h"
 #include "ctl/json_line.h"
@@ -62,6 +63,8 @@ static int searching_open(struct searching *searching, const struct arguments *a
     if (!code)
         code = job_corpus_open(config, &searching->directory, progress_corpus, &searching->progress,
                                &searching->corpus, err);
+    if (!code)
+        bad_shards_tell(searching->corpus, &searching->progress);
     if (!code)
         code = job_open(config, searching->corpus, &searching->directory, &searching->job, err);
     return code;

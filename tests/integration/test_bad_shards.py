@@ -120,6 +120,9 @@ def test_planning_leaves_out_the_same(shards, workplace):
     cut(path("heavy-01.bin"))
     job = workplace.write("job", {**config, "on_bad_shard": "skip"})
     planned = harness.plan(job, 2)
+    done = harness.run([harness.program("ballastctl"), "plan", "--config", job, "--steps", "1"])
+    (told,) = done.stderr.decode().splitlines()
+    assert told.startswith("ballastctl: shard left out: ") and "heavy-01.bin" in told
     with harness.Daemon(job) as daemon, Client(daemon.endpoint) as client:
         reply = client.get(1, 0, 0)
         assert reply.status == OK and reply.digest.hex() == planned[1]["digest"]
