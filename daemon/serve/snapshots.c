@@ -1,51 +1,10 @@
-#include "serve/snapshots.h"
-
-#include <pthread.h>
+/* What is written, by a thread of its own, and the sides of those who have it written. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/former_jobs.h"
-#include "state/accept.h"
+#include "serve/snapshots_state.h"
 #include "state/snapshot.h"
-#include "state/state_directory.h"
-
-/* A state on its way to the disk. */
-struct parcel {
-    void *bytes; /* NULL: none */
-    size_t count;
-    uint64_t step;
-    struct digest job;
-    struct snapshots_front front;
-    bool asked;
-};
-
-struct snapshots {
-    const struct state_options *options;
-    struct log *log;
-    snapshots_notify *notify;
-    void *context;
-    struct digest job;
-    char *job_text;
-    char *last_text; /* of what the ledger has come to; NULL: the same */
-    struct former_jobs former;
-    pthread_mutex_t disk; /* taken before `lock`: over the directory, once the writer runs */
-    struct state_directory directory;
-    char told[ERROR_TEXT_BYTES]; /* the writer's: the error logged last, until it is over */
-    pthread_t writer;
-    bool running;
-
-    pthread_mutex_t lock; /* over what follows */
-    pthread_cond_t work;
-    bool stop;
-    struct parcel next;
-    const struct lineage *lineage; /* changes with the disk held too: either lock lets it be read */
-    struct state_list on_disk;
-    uint64_t writing; /* step of the parcel taken last */
-    struct snapshots_facts facts;
-    bool answered;
-    struct snapshots_answer answer;
-};
 
 int snapshots_new(const struct state_options *options, struct log *log, snapshots_notify *notify,
                   void *context, struct snapshots **ret_snapshots, struct error *err)
@@ -67,21 +26,20 @@ int snapshots_new(const struct state_options *options, struct log *log, snapshot
 
 /* ---- the log ---- */
 
-static void tell(struct snapshots *self, enum log_level level, const char *what,
-                 const struct error *err)
+void snapshots_tell(struct snapshots *self, enum log_level level, const char *what,
+                    const struct error *err)
 {
     log_write(self->log, level, what,
               (struct log_field[]){ log_text("directory", self->options->directory),
                                     log_text("error", err->text), log_end() });
 }
 
-/* A trouble that goes on is told once, not at every snapshot. */
-static void tell_trouble(struct snapshots *self, const struct error *err)
+void snapshots_tell_trouble(struct snapshots *self, const struct error *err)
 {
     if (strcmp(self->told, err->text) == 0)
         return;
     memcpy(self->told, err->text, sizeof self->told);
-    tell(self, LOG_LEVEL_ERROR, "no snapshot written; serving goes on", err);
+    snapshots_tell(self, LOG_LEVEL_ERROR, "no snapshot written; serving goes on", err);
 }
 
 static void tell_recovery(struct snapshots *self, uint64_t step)
@@ -93,24 +51,7 @@ static void tell_recovery(struct snapshots *self, uint64_t step)
               (struct log_field[]){ log_uint("step", step), log_end() });
 }
 
-static void tell_former(struct snapshots *self)
-{
-    for (size_t i = 0; i < self->former.count; i++) {
-        const struct former_job *former = &self->former.jobs[i];
-        char digest[DIGEST_TEXT_BYTES];
-        if (former->snapshots == 0)
-            continue;
-        log_write(self->log, LOG_LEVEL_INFO, "snapshots of another job left alone",
-                  (struct log_field[]){
-                      log_text("job_digest", digest_text(former->digest, digest)),
-                      log_uint("snapshots", former->snapshots),
-                      log_uint("newest_step", former->newest_step),
-                      log_text("changed_since", former->difference[0] ? former->difference : "?"),
-                      log_end() });
-    }
-}
-
-/* ---- writing ---- */
+/* ---- the directory ---- */
 
 /* What the ledger has come to has a digest of its own, under which others may ask for it. */
 static void describe_last(struct snapshots *self, const struct lineage *lineage, const char *text)
@@ -135,8 +76,7 @@ static int bring_ledger(struct snapshots *self, struct error *err)
     return failed == EX_NOINPUT ? state_directory_write_ledger(&self->directory, ours, err) : 0;
 }
 
-/* With the disk held. */
-static int begin_to_write(struct snapshots *self, struct error *err)
+int snapshots_begin_to_write(struct snapshots *self, struct error *err)
 {
     int failed = state_directory_open(&self->directory, err);
     bool anew = self->directory.lock < 0;
@@ -152,137 +92,9 @@ static int begin_to_write(struct snapshots *self, struct error *err)
     return failed;
 }
 
-/* ---- loading ---- */
-
-/* The job's: also one of a former epoch, but none of a history that was overruled. */
-static bool is_ours(const void *lineage, const struct state_entry *entry)
+bool snapshots_is_ours(const void *lineage, const struct state_entry *entry)
 {
     return digest_equal(entry->job, lineage_before(lineage, entry->step));
-}
-
-static int load_one(struct snapshots *self, const struct state_entry *entry,
-                    struct planner *planner, const struct corpus *corpus,
-                    struct planner_state *state, struct error *err)
-{
-    char name[DIGEST_TEXT_BYTES];
-    uint64_t last = entry->step ? entry->step - 1 : 0;
-    uint32_t window = history_config(self->lineage->history, last)->context_window;
-    int failed = state_directory_read(&self->directory, entry, state, err);
-    if (failed)
-        return failed;
-    failed = snapshot_fits(state, corpus, window, err);
-    if (!failed)
-        failed = planner_restore(planner, state, err);
-    if (failed)
-        error_prefix(err, "snapshot of job %s before step %llu", digest_text(entry->job, name),
-                     (unsigned long long)entry->step);
-    return failed;
-}
-
-/* Only EX_OSERR ends it. */
-static int load_all(struct snapshots *self, struct planner *planner, const struct corpus *corpus,
-                    struct checkpoints *checkpoints, struct error *err)
-{
-    for (size_t i = 0; i < self->on_disk.count; i++) {
-        const struct state_entry *entry = &self->on_disk.entries[i];
-        struct planner_state state = { 0 };
-        struct error why = { 0 };
-        if (!is_ours(self->lineage, entry))
-            continue;
-        int failed = load_one(self, entry, planner, corpus, &state, &why);
-        if (!failed)
-            failed = checkpoints_put(checkpoints, &state, &why);
-        planner_state_fini(&state);
-        if (failed == EX_OSERR)
-            return error_set(err, EX_OSERR, "%s", why.text);
-        if (failed) {
-            self->facts.skipped++;
-            tell(self, LOG_LEVEL_WARNING, "snapshot skipped", &why);
-            continue;
-        }
-        self->facts.loaded++;
-        self->facts.any = true;
-        if (entry->step > self->facts.last_step)
-            self->facts.last_step = entry->step;
-    }
-    return 0;
-}
-
-/* Loads what is there, then puts the planner back. */
-static int load(struct snapshots *self, struct planner *planner, const struct corpus *corpus,
-                struct checkpoints *checkpoints, struct error *err)
-{
-    struct planner_state start = { 0 };
-    int failed = planner_save(planner, &start, err);
-    if (!failed)
-        failed = load_all(self, planner, corpus, checkpoints, err);
-    if (!failed)
-        failed = planner_restore(planner, &start, err);
-    planner_state_fini(&start);
-    return failed;
-}
-
-int snapshots_directory(struct snapshots *self, const struct state_directory **ret_directory,
-                        struct error *err)
-{
-    struct error why = { 0 };
-    int failed = state_directory_open(&self->directory, &why);
-    if (failed == EX_OSERR || failed == EX_IOERR)
-        return error_set(err, failed, "%s", why.text);
-    if (failed) {
-        self->facts.errors++;
-        tell_trouble(self, &why);
-    }
-    *ret_directory = &self->directory;
-    return 0;
-}
-
-/* False when there is no directory to look into. */
-static bool look(struct snapshots *self)
-{
-    struct error why = { 0 };
-    if (self->directory.fd < 0)
-        return false;
-    if (state_directory_list(&self->directory, &self->on_disk, &why)) {
-        self->facts.errors++;
-        tell_trouble(self, &why);
-        return false;
-    }
-    if (begin_to_write(self, &why)) {
-        self->facts.errors++;
-        tell_trouble(self, &why);
-    }
-    return true;
-}
-
-static void *run(void *argument);
-
-int snapshots_begin(struct snapshots *self, struct planner *planner, const struct corpus *corpus,
-                    const struct lineage *lineage, struct checkpoints *checkpoints,
-                    struct error *err)
-{
-    self->lineage = lineage;
-    self->job = planner_job_digest(planner);
-    self->job_text = strdup(planner_job_text(planner));
-    if (!self->job_text)
-        return error_memory(err, "preparing snapshots");
-    describe_last(self, lineage, planner_last_job_text(planner));
-    if (look(self)) {
-        former_jobs_find(&self->former, &self->directory, &self->on_disk, lineage, self->job_text);
-        tell_former(self);
-        int failed = load(self, planner, corpus, checkpoints, err);
-        if (failed)
-            return failed;
-        log_write(self->log, LOG_LEVEL_INFO, "snapshots loaded",
-                  (struct log_field[]){ log_text("directory", self->options->directory),
-                                        log_uint("snapshots", self->facts.loaded),
-                                        log_uint("furthest_step", self->facts.last_step),
-                                        log_end() });
-    }
-    if (pthread_create(&self->writer, NULL, run, self) != 0)
-        return error_set(err, EX_OSERR, "cannot start the thread that writes snapshots");
-    self->running = true;
-    return 0;
 }
 
 /* ---- the planner's side ---- */
@@ -293,7 +105,7 @@ static uint64_t furthest(const struct snapshots *self)
     uint64_t step =
         self->next.bytes && self->next.step > self->writing ? self->next.step : self->writing;
     for (size_t i = 0; i < self->on_disk.count; i++)
-        if (is_ours(self->lineage, &self->on_disk.entries[i]) &&
+        if (snapshots_is_ours(self->lineage, &self->on_disk.entries[i]) &&
             self->on_disk.entries[i].step > step)
             step = self->on_disk.entries[i].step;
     return step;
@@ -305,7 +117,7 @@ static bool holds(const struct snapshots *self, uint64_t step)
         return true;
     for (size_t i = 0; i < self->on_disk.count; i++)
         if (self->on_disk.entries[i].step == step &&
-            is_ours(self->lineage, &self->on_disk.entries[i]))
+            snapshots_is_ours(self->lineage, &self->on_disk.entries[i]))
             return true;
     return false;
 }
@@ -365,7 +177,7 @@ int snapshots_write_ledger(struct snapshots *self, const struct job_ledger *ledg
                            struct error *err)
 {
     pthread_mutex_lock(&self->disk);
-    int failed = begin_to_write(self, err);
+    int failed = snapshots_begin_to_write(self, err);
     if (!failed)
         failed = state_directory_write_ledger(&self->directory, ledger, err);
     pthread_mutex_unlock(&self->disk);
@@ -379,40 +191,15 @@ void snapshots_follow(struct snapshots *self, const struct lineage *lineage, con
     self->lineage = lineage;
     pthread_mutex_unlock(&self->lock);
     describe_last(self, lineage, text);
-    begin_to_write(self, NULL);
+    snapshots_begin_to_write(self, NULL);
     pthread_mutex_unlock(&self->disk);
-}
-
-int snapshots_accept(struct snapshots *self, const struct config *config,
-                     const struct corpus *corpus, uint64_t step, struct error *err)
-{
-    struct accepted accepted;
-    char digest[DIGEST_TEXT_BYTES];
-    int failed = state_directory_open(&self->directory, err);
-    if (!failed)
-        failed = state_directory_lock(&self->directory, err);
-    if (!failed)
-        failed = corpus_accept(config, corpus, &self->directory, step, &accepted, err);
-    if (failed)
-        return failed;
-    if (accepted.nothing)
-        log_write(self->log, LOG_LEVEL_WARNING, "no change of the corpus to accept", NULL);
-    else
-        log_write(
-            self->log, LOG_LEVEL_WARNING, "change of the corpus accepted",
-            (struct log_field[]){ log_uint("from_step", accepted.step),
-                                  log_text("former_job", digest_text(accepted.former, digest)),
-                                  log_uint("sources_begun_anew", accepted.changed),
-                                  log_uint("dropped_pieces", accepted.dropped_pieces),
-                                  log_uint("dropped_tokens", accepted.dropped_tokens), log_end() });
-    return 0;
 }
 
 /* ---- the writer's thread ---- */
 
 static int write_parcel(struct snapshots *self, const struct parcel *parcel, struct error *err)
 {
-    int failed = begin_to_write(self, err);
+    int failed = snapshots_begin_to_write(self, err);
     if (!failed)
         failed = state_directory_write(&self->directory, parcel->job, parcel->step, parcel->bytes,
                                        parcel->count, err);
@@ -425,7 +212,7 @@ static uint64_t centre_of(const struct parcel *parcel, const struct state_list *
 {
     uint64_t centre = parcel->front.known ? parcel->front.step : parcel->step;
     for (size_t i = 0; i < list->count && !parcel->front.known; i++)
-        if (is_ours(lineage, &list->entries[i]) && list->entries[i].step > centre)
+        if (snapshots_is_ours(lineage, &list->entries[i]) && list->entries[i].step > centre)
             centre = list->entries[i].step;
     return centre;
 }
@@ -436,8 +223,8 @@ static void tidy(struct snapshots *self, const struct parcel *parcel)
     struct state_list list = { 0 };
     const struct lineage *lineage = self->lineage;
     if (state_directory_list(&self->directory, &list, NULL) == 0) {
-        state_directory_thin(&self->directory, is_ours, lineage, centre_of(parcel, &list, lineage),
-                             &list);
+        state_directory_thin(&self->directory, snapshots_is_ours, lineage,
+                             centre_of(parcel, &list, lineage), &list);
         pthread_mutex_lock(&self->lock);
         struct state_list old = self->on_disk;
         self->on_disk = list;
@@ -453,7 +240,7 @@ static void deliver(struct snapshots *self, struct parcel *parcel)
     pthread_mutex_lock(&self->disk);
     int failed = write_parcel(self, parcel, &why);
     if (failed) {
-        tell_trouble(self, &why);
+        snapshots_tell_trouble(self, &why);
     } else {
         tell_recovery(self, parcel->step);
         tidy(self, parcel);
@@ -526,6 +313,27 @@ const char *snapshots_difference(const struct snapshots *self, struct digest job
 const char *snapshots_last_difference(const struct snapshots *self)
 {
     return former_jobs_last_difference(&self->former);
+}
+
+/* ---- begin and end ---- */
+
+int snapshots_begin(struct snapshots *self, struct planner *planner, const struct corpus *corpus,
+                    const struct lineage *lineage, struct checkpoints *checkpoints,
+                    struct error *err)
+{
+    self->lineage = lineage;
+    self->job = planner_job_digest(planner);
+    self->job_text = strdup(planner_job_text(planner));
+    if (!self->job_text)
+        return error_memory(err, "preparing snapshots");
+    describe_last(self, lineage, planner_last_job_text(planner));
+    int failed = snapshots_load(self, planner, corpus, checkpoints, err);
+    if (failed)
+        return failed;
+    if (pthread_create(&self->writer, NULL, run, self) != 0)
+        return error_set(err, EX_OSERR, "cannot start the thread that writes snapshots");
+    self->running = true;
+    return 0;
 }
 
 void snapshots_free(struct snapshots *self)
