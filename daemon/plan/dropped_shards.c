@@ -28,21 +28,3 @@ int dropped_shard_find(const struct ledger_entry *entry, const struct corpus *co
     *ret_source = index;
     return 0;
 }
-
-static bool drops(const struct ledger_entry *entry, const struct source *source, uint64_t document)
-{
-    return entry->kind == LEDGER_DROP && strcmp(entry->source, source->name) == 0 &&
-           entry->shard == source_shard_number(source, document);
-}
-
-bool dropped_shard_has(const struct job_ledger *ledger, const struct corpus *corpus, size_t source,
-                       uint64_t document, uint64_t *ret_step)
-{
-    for (size_t i = 0; i < ledger->count; i++) {
-        if (!drops(&ledger->entries[i], &corpus->sources[source], document))
-            continue;
-        *ret_step = ledger->entries[i].step;
-        return true;
-    }
-    return false;
-}

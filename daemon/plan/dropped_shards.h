@@ -1,4 +1,4 @@
-/* Shards that the ledger drops, as the corpus knows them. Pure. */
+/* A shard that the ledger drops, as the corpus knows it. Pure. */
 #ifndef BALLAST_PLAN_DROPPED_SHARDS_H
 #define BALLAST_PLAN_DROPPED_SHARDS_H
 
@@ -11,9 +11,5 @@
  */
 int dropped_shard_find(const struct ledger_entry *entry, const struct corpus *corpus,
                        size_t *ret_source, struct error *err);
-
-/* Does the ledger drop the document's shard? From *ret_step on. */
-bool dropped_shard_has(const struct job_ledger *ledger, const struct corpus *corpus, size_t source,
-                       uint64_t document, uint64_t *ret_step);
 
 #endif

@@ -1,6 +1,5 @@
 #include "plan/ledger.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,4 +177,18 @@ size_t job_ledger_before(const struct job_ledger *ledger, uint64_t next_step)
     while (count < ledger->count && ledger->entries[count].step < next_step)
         count++;
     return count;
+}
+
+bool job_ledger_drops(const struct job_ledger *ledger, const char *source, size_t shard,
+                      uint64_t *ret_step)
+{
+    for (size_t i = 0; i < ledger->count; i++) {
+        const struct ledger_entry *entry = &ledger->entries[i];
+        if (entry->kind != LEDGER_DROP || entry->shard != shard ||
+            strcmp(entry->source, source) != 0)
+            continue;
+        *ret_step = entry->step;
+        return true;
+    }
+    return false;
 }

@@ -21,6 +21,7 @@
 #ifndef BALLAST_PLAN_LEDGER_H
 #define BALLAST_PLAN_LEDGER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,7 +41,7 @@ struct ledger_entry {
     uint64_t step;      /* the first that is other than it would be */
     uint64_t last_step; /* SKIP: the data of `step` up to this step are left out */
     char *settings;     /* RESHAPE: config_settings of what holds from then on */
-    char *source;       /* DROP_SHARD: of the source of this name ... */
+    char *source;       /* DROP: of the source of this name ... */
     uint32_t shard;     /* ... the shard of this number, in order of name from 0, ... */
     char *shard_name;   /* ... which is the base name of its file */
 };
@@ -88,6 +89,13 @@ int job_ledger_insert(struct job_ledger *ledger, const struct ledger_entry *entr
 
 /* How many entries a state before `next_step` has behind it: those that begin before. */
 size_t job_ledger_before(const struct job_ledger *ledger, uint64_t next_step);
+
+/*
+ * Does the ledger drop this shard of the source of that name? From *ret_step on, which is untouched
+ * where it does not.
+ */
+bool job_ledger_drops(const struct job_ledger *ledger, const char *source, size_t shard,
+                      uint64_t *ret_step);
 
 /* Writes an entry's first line, as the ledger has it. */
 void ledger_entry_write(FILE *file, const struct ledger_entry *entry);

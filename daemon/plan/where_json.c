@@ -1,5 +1,4 @@
 #include "base/json_text.h"
-#include "plan/dropped_shards.h"
 #include "plan/where.h"
 
 static json_t *ranks_json(const struct where *where, const struct where_place *place)
@@ -31,7 +30,9 @@ static json_t *dropped_json(const struct where *where, const struct planner *pla
 {
     uint64_t step;
     const struct job_ledger *ledger = &planner_history(planner)->ledger;
-    bool dropped = dropped_shard_has(ledger, corpus, where->source, where->document, &step);
+    const struct source *source = &corpus->sources[where->source];
+    size_t shard = source_shard_number(source, where->document);
+    bool dropped = job_ledger_drops(ledger, source->name, shard, &step);
     return dropped ? json_integer((json_int_t)step) : json_null();
 }
 

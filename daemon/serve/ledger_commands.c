@@ -182,6 +182,19 @@ static enum wire_status find_shard(const struct reading *reading, struct ledger_
     return ret_entry->source && ret_entry->shard_name ? WIRE_OK : WIRE_BUSY;
 }
 
+/* Dropped once more it would only have other digests than on the other replicas. */
+static enum wire_status check_kept(const struct reading *reading, const struct ledger_entry *entry)
+{
+    const struct job_ledger *ledger = &reading->server->lineage->history->ledger;
+    uint64_t since;
+    if (!job_ledger_drops(ledger, entry->source, entry->shard, &since) || since > entry->step)
+        return WIRE_OK;
+    snprintf(reading->why, reading->bytes,
+             "the shard %.200s is dropped from step %" PRIu64 " on already: nothing changes",
+             entry->shard_name, since);
+    return WIRE_BAD_REQUEST;
+}
+
 static enum wire_status read_drop(const struct reading *reading, struct ledger_entry *ret_entry,
                                   bool *ret_force)
 {
@@ -190,26 +203,19 @@ static enum wire_status read_drop(const struct reading *reading, struct ledger_e
     if (admin->n_arguments != 4 || !read_step(admin->arguments[0], &ret_entry->step) ||
         !read_force(admin->arguments[1], ret_force))
         return refuse_usage(reading, "a step, \"force\" or \"\", a source, and a shard's name");
-    return find_shard(reading, ret_entry);
+    enum wire_status status = find_shard(reading, ret_entry);
+    return status == WIRE_OK ? check_kept(reading, ret_entry) : status;
 }
-
-/* The commands that change the ledger. */
-static const struct {
-    enum ledger_kind kind;
-    enum wire_status (*read)(const struct reading *, struct ledger_entry *, bool *);
-} readers[] = {
-    { LEDGER_RESHAPE, read_reshape },
-    { LEDGER_SKIP, read_skip },
-    { LEDGER_DROP, read_drop },
-};
 
 static enum wire_status read_entry(const struct reading *reading, struct ledger_entry *ret_entry,
                                    bool *ret_force)
 {
-    size_t i = 0;
-    while (strcmp(ledger_kind_name(readers[i].kind), reading->admin->command) != 0)
-        i++; /* nobody else is sent here */
-    return readers[i].read(reading, ret_entry, ret_force);
+    const char *command = reading->admin->command;
+    if (strcmp(command, ledger_kind_name(LEDGER_SKIP)) == 0)
+        return read_skip(reading, ret_entry, ret_force);
+    if (strcmp(command, ledger_kind_name(LEDGER_DROP)) == 0)
+        return read_drop(reading, ret_entry, ret_force);
+    return read_reshape(reading, ret_entry, ret_force);
 }
 
 enum wire_status ledger_command_read(struct server *server, const Ballast__V1__Admin *admin,

@@ -236,7 +236,8 @@ def test_by_hand_on_every_replica(job, small_corpus, workplace):
                             "--state", workplace.path("state"))
         assert "the ledger drops its shard from step 7 on\n" in where
         for arguments, why in ((("heavy", "heavy-09.idx"), "has 0 shards of the name"),
-                               (("none", BAD + ".idx"), "there is no source 'none'")):
+                               (("none", BAD + ".idx"), "there is no source 'none'"),
+                               (("heavy", BAD + ".idx"), "is dropped from step 7 on already")):
             done = harness.run([harness.program("ballastctl"), "drop", *arguments, "--from-step",
                                 "40", "--admin", one.serve["admin"]])
             assert done.returncode == 64 and why in done.stderr.decode()

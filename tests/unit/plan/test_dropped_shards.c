@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "config/settings.h"
-#include "plan/dropped_shards.h"
 #include "plan/plan.h"
 #include "support/length_job.h"
 
@@ -44,6 +43,9 @@ static void removed(void)
     step_plan_fini(&plan);
     planner_free(planner);
     history_free(history);
+    plan = (struct step_plan){ 0 };
+    planner = NULL;
+    history = NULL;
     job_ledger_fini(&ledger);
     length_job_close(&job);
 }
@@ -115,7 +117,7 @@ Test(dropped_shards, none_of_it_comes_and_all_else_does)
         cr_expect_eq(others, other_before, "%s", policies[i]);
         cr_expect(digest_equal(before, now), "steps before are what they were");
         if (i + 1 < sizeof policies / sizeof *policies)
-            removed(), plan = (struct step_plan){ 0 }, planner = NULL, history = NULL;
+            removed();
     }
 }
 
@@ -190,17 +192,4 @@ Test(dropped_shards, something_must_be_left_of_the_source)
     cr_assert_eq(open_all(&err), EX_DATAERR);
     cr_assert(strstr(err.text, "source b: without the shard b-2 nothing of it is left"), "%s",
               err.text);
-}
-
-Test(dropped_shards, tell_of_their_documents)
-{
-    uint64_t step = 0;
-    make(policies[0]);
-    add_drop(STEP, "b", DROPPED, "b-1");
-    add_drop(STEP + 1, "b", DROPPED, "b-1");
-    cr_assert(!dropped_shard_has(&ledger, job.corpus, 1, COUNT / 3 - 1, &step));
-    cr_assert(dropped_shard_has(&ledger, job.corpus, 1, COUNT / 3, &step));
-    cr_assert_eq(step, STEP);
-    cr_assert(!dropped_shard_has(&ledger, job.corpus, 0, COUNT / 3, &step));
-    cr_assert(!dropped_shard_has(&ledger, job.corpus, 1, COUNT * 2 / 3, &step));
 }

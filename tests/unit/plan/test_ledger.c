@@ -239,3 +239,17 @@ Test(ledger, has_a_bound)
     cr_assert_eq(job_ledger_append(&ledger, &one, NULL), EX_USAGE);
     job_ledger_fini(&ledger);
 }
+
+Test(ledger, knows_what_it_drops)
+{
+    struct job_ledger ledger = filled();
+    struct ledger_entry later = drop;
+    uint64_t step = 0;
+    later.step++;
+    cr_assert_eq(job_ledger_append(&ledger, &later, NULL), 0);
+    cr_assert(job_ledger_drops(&ledger, "web", 17, &step));
+    cr_assert_eq(step, 180, "the first time counts");
+    cr_assert_not(job_ledger_drops(&ledger, "web", 16, &step));
+    cr_assert_not(job_ledger_drops(&ledger, "code", 17, &step));
+    job_ledger_fini(&ledger);
+}
