@@ -16,15 +16,15 @@ bool order_share(struct server *server, struct shared_plan *plan, struct payload
     return false;
 }
 
-static size_t count_shares(const struct step_plan *plan)
+static size_t share_number(const struct step_plan *plan, struct payload_key key)
 {
-    return plan->microbatch_count * (size_t)plan->rank_count;
+    return (size_t)key.microbatch * plan->rank_count + key.rank;
 }
 
 void order_done(struct server *server, const struct shared_plan *plan, struct payload_key key)
 {
-    size_t share = (size_t)key.microbatch * plan->plan.rank_count + key.rank;
-    whole_steps_add(&server->whole, key.step, share, count_shares(&plan->plan));
+    size_t shares = plan->plan.microbatch_count * (size_t)plan->plan.rank_count;
+    whole_steps_add(&server->whole, key.step, share_number(&plan->plan, key), shares);
 }
 
 static bool is_here(struct server *server, struct payload_key key)
@@ -40,7 +40,7 @@ bool order_whole(struct server *server, struct shared_plan *plan)
     for (uint32_t m = 0; m < step->microbatch_count; m++)
         for (uint32_t rank = 0; rank < step->rank_count; rank++) {
             struct payload_key key = { step->step, m, rank };
-            if (whole_steps_saw(&server->whole, key.step, (size_t)m * step->rank_count + rank))
+            if (whole_steps_saw(&server->whole, key.step, share_number(step, key)))
                 continue;
             if (is_here(server, key))
                 order_done(server, plan, key);

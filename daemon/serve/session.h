@@ -35,8 +35,8 @@ struct session {
     struct peer_id peer;
     struct flight *flight;
     char user[ALLOW_LIST_NAME_BYTES]; /* whose key it came with; "" without CURVE */
-    bool greeted;                     /* HELLO has come: the next six fields are known */
     bool superseded;                  /* the rank has come back as another peer */
+    bool greeted;                     /* HELLO has come: the next six fields are known */
     uint32_t dp, cp, pp, tp;
     uint64_t incarnation;
     char client[WIRE_MAX_TEXT_BYTES + 1];
@@ -74,17 +74,13 @@ void sessions_fini(struct sessions *sessions);
 struct session *sessions_hear(struct sessions *sessions, const struct peer_id *peer,
                               const char *user, uint64_t now_ms);
 
-/*
- * Other sessions of the same rank are superseded; idle ones of earlier incarnations are forgotten.
- */
+/* Other sessions of the same rank are superseded, idle ones of earlier incarnations forgotten. */
 void sessions_replace(struct sessions *sessions, const struct session *session);
 
 /* The peer asks for data of `step`; true when it had consumed that, and has gone back. */
 bool session_note_request(struct session *session, uint64_t step);
 
-/*
- * The ledger has changed from `step` on: who was sent nothing of that step asks for later ones
- * again.
+/* The ledger has changed from `step` on: who was sent nothing of that asks for later steps again.
  */
 void sessions_void(struct sessions *sessions, uint64_t step);
 

@@ -1,8 +1,7 @@
 /*
  * Steps of which every share has been gathered since they were planned, or since a rank last came
- * back to them. Where a bad shard may be
- * dropped, nothing of a step is sent before: else some ranks would have theirs when another's turns
- * out to be bad, and the step could not be changed any more.
+ * back to them. Where a bad shard may be dropped, nothing of a step is sent before: else some ranks
+ * would have theirs when another's turns out to be bad, and the step could not be changed any more.
  *
  * Bounded: the latest ones are known. Thread: the loop's. Owner: the server.
  */
