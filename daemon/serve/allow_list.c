@@ -27,11 +27,6 @@ struct place {
     unsigned line;
 };
 
-const char *access_role_name(enum access_role role)
-{
-    return role == ROLE_OPERATOR ? "operator" : "trainer";
-}
-
 static bool is(const struct word *word, const char *text)
 {
     return word->bytes == strlen(text) && memcmp(word->text, text, word->bytes) == 0;

@@ -55,7 +55,4 @@ const struct allowed_client *allow_list_find(const struct allow_list *list, cons
 /* A zeroed list is accepted, and left behind. */
 void allow_list_fini(struct allow_list *list);
 
-/* "trainer" or "operator". */
-const char *access_role_name(enum access_role role);
-
 #endif

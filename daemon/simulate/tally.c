@@ -28,11 +28,6 @@ static double ideal_attention(const struct step_plan *plan, uint32_t microbatch)
     return squares / 2 / plan->rank_count;
 }
 
-double microbatch_busiest_cp_rank(const struct step_plan *plan, uint32_t microbatch)
-{
-    return ratio(busiest_attention(plan, microbatch), ideal_attention(plan, microbatch));
-}
-
 static void add_workloads(struct tally *tally, const struct step_plan *plan)
 {
     double most = 0, sum = 0;

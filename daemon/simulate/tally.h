@@ -29,7 +29,4 @@ double tally_makespan_ratio(const struct tally *tally);  /* sum of maxima / sum 
 double tally_delay(const struct tally *tally);           /* steps, token-weighted mean */
 double tally_busiest_cp_rank(const struct tally *tally); /* busiest over ideal */
 
-/* The same of one micro-batch alone. */
-double microbatch_busiest_cp_rank(const struct step_plan *plan, uint32_t microbatch);
-
 #endif

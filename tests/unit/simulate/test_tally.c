@@ -58,7 +58,6 @@ Test(tally, figures_of_two_steps)
     cr_assert_float_eq(tally_delay(&tally), (2 * 20 + 1 * 60) / 120.0, 1e-12);
     /* busiest 1000 + 900 a step; ideal (40^2 + 20^2) / 4 and 60^2 / 4 */
     cr_assert_float_eq(tally_busiest_cp_rank(&tally), 1900.0 / (500.0 + 900.0), 1e-12);
-    cr_assert_float_eq(microbatch_busiest_cp_rank(&fixture.plan, 0), 2.0, 1e-12);
 }
 
 Test(tally, nothing_is_in_balance)
