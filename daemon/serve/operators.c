@@ -1,7 +1,7 @@
 /*
  * The operators' socket: commands of ballastctl. `status`, `ranks` and `drain` are answered at
  * once; `queues` and `sources` wait for a report of the planner, `step K` for the plan of that
- * step, `snapshot`, `reshape` and `skip` for the disk, `where` for a search.
+ * step, `snapshot`, `reshape`, `skip` and `drop` for the disk, `where` for a search.
  */
 #include <errno.h>
 #include <stdlib.h>
