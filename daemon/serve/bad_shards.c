@@ -148,8 +148,8 @@ static void drop(struct server *server, const struct bad_step *bad)
 
 static bool is_ready(const struct server *server, const struct bad_step *bad)
 {
-    return bad->known && bad->again && !bad->refused && all_ranks_wait(server, bad->key.step) &&
-           !find_holder(server, bad->key.step);
+    return bad->known && bad->again && !bad->refused && !find_holder(server, bad->key.step) &&
+           all_ranks_wait(server, bad->key.step);
 }
 
 void bad_shards_drop(struct server *server)
