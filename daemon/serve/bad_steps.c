@@ -20,17 +20,26 @@ static bool same_shard(struct bad_shard a, struct bad_shard b)
     return a.source == b.source && a.number == b.number;
 }
 
+static bool same_share(struct payload_key a, struct payload_key b)
+{
+    return a.step == b.step && a.microbatch == b.microbatch && a.rank == b.rank;
+}
+
+/* Where several shards are bad, each in a share of its own, one after the other is dealt with. */
 bool bad_steps_add(struct bad_steps *bad, struct payload_key key, struct bad_shard shard,
                    const struct error *error)
 {
     struct bad_step *step = bad_steps_find(bad, key.step);
     bool news = step == NULL;
+    bool other = !news && !same_share(step->key, key) && !same_shard(step->shard, shard);
     if (news) {
         step = &bad->steps[bad->next];
         bad->next = (bad->next + 1) % BAD_STEPS_KNOWN;
         bad->found++;
     }
     bad->failures++;
+    if (other)
+        return false;
     bool again = !news && same_shard(step->shard, shard);
     *step = (struct bad_step){ .key = key,
                                .shard = shard,
@@ -44,7 +53,7 @@ bool bad_steps_add(struct bad_steps *bad, struct payload_key key, struct bad_sha
 void bad_steps_clear(struct bad_steps *bad, struct payload_key key)
 {
     struct bad_step *step = bad_steps_find(bad, key.step);
-    if (step && step->key.microbatch == key.microbatch && step->key.rank == key.rank)
+    if (step && same_share(step->key, key))
         step->known = false;
 }
 

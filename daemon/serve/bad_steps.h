@@ -24,8 +24,8 @@ struct bad_shard {
 };
 
 struct bad_step {
-    struct payload_key key; /* the share that failed last, ... */
-    struct bad_shard shard; /* ... because of this one */
+    struct payload_key key; /* the share that failed last because of the shard, ... */
+    struct bad_shard shard; /* ... the first that was found bad */
     struct error error;
     bool known;
     bool again;   /* it failed because of that shard more than once: it is not a passing fault */
@@ -42,7 +42,8 @@ struct bad_steps {
 /* Is it the shard that is at fault, and not a shortage that may pass? */
 bool bad_steps_counts(const struct error *error);
 
-/* A share could not be gathered; true when that is news of the step. */
+/* A share could not be gathered; true when that is news of the step. Another share that fails
+ * because of another shard is counted, and no more, until this one is well. */
 bool bad_steps_add(struct bad_steps *bad, struct payload_key key, struct bad_shard shard,
                    const struct error *error);
 

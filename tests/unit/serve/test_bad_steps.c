@@ -76,6 +76,8 @@ Test(bad_steps, a_fault_that_comes_again_is_no_passing_one)
     bad_steps_add(&bad, other_share, (struct bad_shard){ 1, 3 }, &bad_data);
     cr_expect_not(bad_steps_find(&bad, 7)->again, "of another shard");
     bad_steps_add(&bad, key, (struct bad_shard){ 1, 3 }, &bad_data);
+    cr_expect_not(bad_steps_find(&bad, 7)->again, "that of the share is another now");
+    bad_steps_add(&bad, key, (struct bad_shard){ 1, 3 }, &bad_data);
     cr_expect(bad_steps_find(&bad, 7)->again);
     bad_steps_find(&bad, 7)->refused = true;
     bad_steps_add(&bad, key, (struct bad_shard){ 1, 3 }, &bad_data);
@@ -84,4 +86,20 @@ Test(bad_steps, a_fault_that_comes_again_is_no_passing_one)
     bad_steps_add(&bad, key, (struct bad_shard){ 1, 3 }, &bad_data);
     cr_expect_not(bad_steps_find(&bad, 7)->again);
     cr_expect_not(bad_steps_find(&bad, 7)->refused);
+}
+
+Test(bad_steps, shards_that_fail_in_turns_do_not_hide_one_another)
+{
+    const struct payload_key one = { 7, 0, 0 }, two = { 7, 1, 0 };
+    const struct bad_shard other = { 1, 3 };
+    for (int i = 0; i < 2; i++) {
+        bad_steps_add(&bad, one, shard, &bad_data);
+        cr_expect_not(bad_steps_add(&bad, two, other, &bad_data));
+    }
+    cr_expect(bad_steps_find(&bad, 7)->again);
+    cr_expect_eq(bad_steps_find(&bad, 7)->shard.number, shard.number);
+    cr_expect_eq(bad.failures, 4);
+    bad_steps_clear(&bad, one);
+    cr_expect(bad_steps_add(&bad, two, other, &bad_data));
+    cr_expect_eq(bad_steps_find(&bad, 7)->shard.number, other.number);
 }
