@@ -88,7 +88,7 @@ static void note_answered(struct server *server, const struct request *request)
     session->has_answered = true;
     session->answered_step = step;
     if (request->question.parts)
-        sent_steps_add(&session->sent, step);
+        session_note_sent(session, step);
     if (step <= server->front)
         return;
     server->front = step;
@@ -292,10 +292,11 @@ static void conclude(struct server *server, struct request *request, const struc
 static void advance_whole(struct server *server, const struct gather_job *job)
 {
     struct hash_link *link = hash_table_find(&server->waiting, job->key.step);
-    if (link && !whole_steps_has(&server->whole, job->key.step)) {
+    /* What was forgotten of the step may be here all the same. */
+    if (link && !whole_steps_has(&server->whole, job->key.step))
         order_whole(server, job->plan);
+    if (!whole_steps_has(&server->whole, job->key.step))
         return;
-    }
     while (link) {
         struct hash_link *next = hash_table_same(link);
         if (request_of(link)->waits_for == WAITS_FOR_WHOLE)

@@ -146,12 +146,21 @@ bool session_note_request(struct session *session, uint64_t step)
     return true;
 }
 
+void session_note_sent(struct session *session, uint64_t step)
+{
+    sent_steps_add(&session->sent, step);
+    if (session->stuck_step == step)
+        session->stuck = false;
+}
+
 void sessions_void(struct sessions *sessions, uint64_t step)
 {
     for (struct list *at = sessions->used.next; at != &sessions->used; at = at->next) {
         struct session *session = list_entry(at, struct session, used);
         if (!sent_steps_has(&session->sent, step))
             sent_steps_cut(&session->sent, step);
+        if (session->stuck_step >= step)
+            session->stuck = false;
     }
 }
 

@@ -80,7 +80,12 @@ void sessions_replace(struct sessions *sessions, const struct session *session);
 /* The peer asks for data of `step`; true when it had consumed that, and has gone back. */
 bool session_note_request(struct session *session, uint64_t step);
 
-/* The ledger has changed from `step` on: who was sent nothing of that asks for later steps again.
+/* It is sent some of `step`, and so does not wait for it. */
+void session_note_sent(struct session *session, uint64_t step);
+
+/*
+ * The ledger has changed from `step` on: who was sent nothing of that step asks for later ones
+ * again, and whoever waited for one of them is heard of anew.
  */
 void sessions_void(struct sessions *sessions, uint64_t step);
 

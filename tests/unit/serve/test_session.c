@@ -168,6 +168,25 @@ Test(session, what_was_fetched_ahead_of_a_change_is_void)
     sessions_fini(&sessions);
 }
 
+Test(session, a_bad_step_is_waited_for_until_it_is_sent_or_planned_anew)
+{
+    open_sessions(10);
+    struct session *sent = greeted(1, 0, 100), *earlier = greeted(2, 1, 100);
+    sent->stuck = earlier->stuck = true;
+    sent->stuck_step = 7;
+    earlier->stuck_step = 6;
+    session_note_sent(sent, 8);
+    cr_assert(sent->stuck, "fetched ahead");
+    session_note_sent(sent, 7);
+    cr_assert_not(sent->stuck);
+    cr_assert(sent_steps_has(&sent->sent, 7) && sent_steps_has(&sent->sent, 8));
+    sessions_void(&sessions, 7);
+    cr_assert(earlier->stuck);
+    sessions_void(&sessions, 6);
+    cr_assert_not(earlier->stuck);
+    sessions_fini(&sessions);
+}
+
 Test(session, the_front_is_the_furthest_of_those_heard_of_lately)
 {
     open_sessions(10);
