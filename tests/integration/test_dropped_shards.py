@@ -205,6 +205,38 @@ def test_a_source_is_not_dropped_whole(job):
         assert "nothing of it is left" in daemon.stderr()
 
 
+def test_shards_that_are_bad_in_turns_are_all_dropped(job, workplace):
+    config, path = job
+    narrow = workplace.write("narrow", {
+        **harness.settings(config), "context_window": 512, "max_sequence_length": 1024,
+        "packing": {"policy": "wlb", "outlier_thresholds": [128, 320]},
+        "serve": {"steps_ahead": 2, "gather_threads": 1}})
+    with harness.Daemon(narrow) as daemon, Team(daemon.endpoint) as team:
+        for shard in (BAD, "light-00"):
+            os.truncate(path(shard + ".bin"), 0)
+        assert len(team.run(0, 9)) == 10
+        assert daemon.status()["bad_shards"]["dropped"] == 2
+
+
+def test_a_rank_that_comes_while_a_step_is_read_holds_nobody_up(shards, workplace):  # noqa: F811
+    config = {**shards[0], "on_bad_shard": "skip", "context_window": 262144,
+              "max_sequence_length": 524288,
+              "packing": {"policy": "wlb", "outlier_thresholds": [65536, 163840]},
+              "parallel": {"dp": DP, "cp": CP, "microbatches": MICROBATCHES},
+              "serve": {"steps_ahead": 1, "gather_threads": 1},
+              "state": {"directory": workplace.path("state")}}
+    with harness.Daemon(workplace.write("wide", config)) as daemon, \
+            Team(daemon.endpoint) as team, Rank(daemon.endpoint, 0, 0, pp=1) as comes:
+        for step in range(20):
+            for rank in team.ranks:
+                rank.request(step, rank.rank["dp"] * MICROBATCHES, deadline_ms=60000)
+            while not team.ranks[0].socket.poll(1):
+                comes.hello()
+            for rank in team.ranks:
+                _, batch, _ = rank.receive(120000)
+                assert batch["status"] == OK, batch["message"]
+
+
 def test_a_change_recorded_for_later_does_not_stand_in_its_way(job, workplace):
     config, path = job
     wider = workplace.write("wider", {**harness.settings(config), "context_window": 8192,
