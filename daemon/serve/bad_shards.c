@@ -52,9 +52,10 @@ static void tell(const struct server *server, const struct bad_step *bad, char *
     const struct session *holder = find_holder(server, bad->key.step);
     if (holder)
         snprintf(why, bytes,
-                 "%s; rank dp %u, cp %u was sent some of step %" PRIu64 " already: start all ranks "
-                 "again from a checkpoint before it, and the shard is dropped",
-                 bad->error.text, holder->dp, holder->cp, bad->key.step);
+                 "%s; rank dp %u, cp %u, pp %u, tp %u was sent some of step %" PRIu64
+                 " already: start all ranks again from a checkpoint before it, and the shard is "
+                 "dropped",
+                 bad->error.text, holder->dp, holder->cp, holder->pp, holder->tp, bad->key.step);
     else
         snprintf(why, bytes,
                  "%s; the shard is dropped when all ranks wait for step %" PRIu64 ", ask again",

@@ -138,9 +138,11 @@ void sessions_replace(struct sessions *sessions, const struct session *session)
 bool session_note_request(struct session *session, uint64_t step)
 {
     bool consumed = session->has_acked && step <= session->acked_step;
-    if (!consumed && step >= session->sent.below)
+    if (!consumed && step >= session->sent.below) {
+        sent_steps_ask(&session->sent, step);
         return false;
-    session->sent = sent_steps_begin(step);
+    }
+    sent_steps_back(&session->sent, step);
     session->has_acked = session->has_acked && step > 0;
     session->acked_step = step > 0 ? step - 1 : 0;
     return true;

@@ -172,8 +172,8 @@ def test_what_a_trainer_may_have_had_is_not_taken_back(job):
             with Rank(daemon.endpoint, 0, 1, pp=1, next_step=step + 1):
                 assert not any(get_it(team.ranks, step) for _ in range(5))
                 batch, _ = team.ranks[0].ask(step, 0)
-                assert (f"rank dp 0, cp 1 was sent some of step {step} already: start all ranks "
-                        "again") in batch["message"]
+                assert (f"rank dp 0, cp 1, pp 1, tp 0 was sent some of step {step} already: "
+                        "start all ranks again") in batch["message"]
                 assert BAD in batch["message"]
                 assert daemon.status()["bad_shards"]["dropped"] == 0
         with Rank(daemon.endpoint, 0, 1, pp=1, incarnation=2), \
@@ -192,6 +192,24 @@ def test_ranks_that_go_back_have_given_up_what_they_had(job):
         cut(path)
         assert len(team.run(0, 20)) == 21
         assert daemon.status()["bad_shards"]["dropped"] == 1
+
+
+def test_a_rank_that_looks_back_keeps_what_it_has(job):
+    config, path = job
+    with harness.Daemon(config) as daemon, Team(daemon.endpoint) as team:
+        team.run(0, 5)
+        with Team(daemon.endpoint, pp=1) as last:
+            last.run(0, 20)
+            for rank in last.ranks:
+                rank.ack(5)
+                assert rank.ask(2, 0)[0]["status"] == OK
+            cut(path)
+            step = 6
+            while get_it(team.ranks, step):
+                step += 1
+            assert step <= 20
+            assert not any(get_it(team.ranks, step) for _ in range(5))
+            assert daemon.status()["bad_shards"]["dropped"] == 0
 
 
 def test_a_source_is_not_dropped_whole(job):

@@ -46,3 +46,42 @@ Test(sent_steps, what_is_void_was_not_sent)
     sent_steps_cut(&sent, 200);
     cr_assert(sent_steps_has(&sent, 10));
 }
+
+Test(sent_steps, a_look_back_gives_up_nothing_else)
+{
+    struct sent_steps sent = sent_steps_begin(10);
+    sent_steps_add(&sent, 10);
+    sent_steps_add(&sent, 12);
+    sent_steps_back(&sent, 7);
+    cr_assert(sent_steps_has(&sent, 6));
+    cr_assert_not(sent_steps_has(&sent, 7));
+    sent_steps_add(&sent, 7);
+    sent_steps_ask(&sent, 12);
+    sent_steps_ask(&sent, 100);
+    for (uint64_t step = 8; step <= 12; step++)
+        cr_assert(sent_steps_has(&sent, step));
+    cr_assert_not(sent_steps_has(&sent, 13));
+    sent_steps_cut(&sent, 12);
+    cr_assert(sent_steps_has(&sent, 12), "it may be the trainer's");
+    sent_steps_back(&sent, 3);
+    cr_assert(sent_steps_has(&sent, 12));
+}
+
+Test(sent_steps, whoever_goes_back_gives_up_what_it_asks_for_anew)
+{
+    struct sent_steps sent = sent_steps_begin(100);
+    sent_steps_add(&sent, 100);
+    sent_steps_back(&sent, 20);
+    sent_steps_ask(&sent, 22);
+    cr_assert(sent_steps_has(&sent, 21));
+    sent_steps_ask(&sent, 21);
+    cr_assert_not(sent_steps_has(&sent, 21));
+    cr_assert_not(sent_steps_has(&sent, 22));
+    cr_assert(sent_steps_has(&sent, 23));
+    sent_steps_cut(&sent, 21);
+    cr_assert_not(sent_steps_has(&sent, 23), "later than what is void");
+    sent = sent_steps_begin(UINT64_MAX);
+    sent_steps_add(&sent, UINT64_MAX);
+    sent_steps_back(&sent, 0);
+    cr_assert(sent_steps_has(&sent, UINT64_MAX - 1));
+}

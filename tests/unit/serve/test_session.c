@@ -147,6 +147,8 @@ Test(session, who_asks_again_for_what_it_consumed_has_gone_back)
     cr_assert_not(session_note_request(session, 6));
     cr_assert(session_note_request(session, 5));
     cr_assert_not(sent_steps_has(&session->sent, 5));
+    cr_assert(sent_steps_has(&session->sent, 6), "it may only look back");
+    cr_assert_not(session_note_request(session, 6));
     cr_assert_not(sent_steps_has(&session->sent, 6));
     cr_assert_eq(session->acked_step, 4);
     cr_assert(session_note_request(session, 0));
