@@ -25,6 +25,7 @@ int ask_hello(ballast_client *client)
     hello.rank = &rank;
     hello.incarnation = client->incarnation;
     hello.step = client->options.first_step;
+    hello.daemons = (uint32_t)client->options.endpoint_count;
     hello.next_step = change_next_step(client);
     int error = link_send(&client->session.link, &hello.base);
     if (!error)

@@ -34,6 +34,7 @@ struct serve_options {
     uint64_t cache_bytes;       /* most bytes of gathered payloads; 0: derived from steps_ahead */
     uint64_t max_message_bytes; /* of a request; larger ones are cut off */
     uint32_t max_clients;
+    uint32_t readers; /* clients that fetch batches; 0: every rank of `parallel` */
 };
 
 /* Who may connect: serve/access.h. Paths are NULL where they are not given. */

@@ -76,6 +76,7 @@ const struct key_rule key_rules[] = {
     { .path = "serve.cache_bytes", .max = UINT64_C(1) << 50, .standard = "0" },
     { .path = "serve.max_message_bytes", .min = 256, .max = 1 << 20, .standard = "4096" },
     { .path = "serve.max_clients", .min = 1, .max = 1 << 20, .standard = "4096" },
+    { .path = "serve.readers", .max = 1 << 20, .standard = "0" },
     { .path = "access" },
     { .path = "access.curve_secret_key", .example = "curve_secret_key: server.key" },
     { .path = "access.clients", .example = "clients: clients.txt" },

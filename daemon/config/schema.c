@@ -143,6 +143,7 @@ static const cyaml_schema_field_t serve_fields[] = {
     CYAML_FIELD_UINT("max_message_bytes", CYAML_FLAG_DEFAULT, struct serve_options,
                      max_message_bytes),
     CYAML_FIELD_UINT("max_clients", CYAML_FLAG_DEFAULT, struct serve_options, max_clients),
+    CYAML_FIELD_UINT("readers", CYAML_FLAG_DEFAULT, struct serve_options, readers),
     CYAML_FIELD_END,
 };
 

@@ -3,7 +3,8 @@
  * a share that cannot be gathered is refused to all ranks. With `skip`, and a state directory, no
  * step is sent before all of it has been gathered (whole_steps.h), and the shard is dropped from a
  * bad step on once all ranks wait for that and none has been sent any of it, so that all go on with
- * the same data, as if nothing had been.
+ * the same data, as if nothing had been. Where ranks may ask other daemons that is left to
+ * operators.
  *
  * Thread: the loop's.
  */
@@ -28,7 +29,9 @@ enum wire_status bad_shards_answer(struct server *server, struct session *sessio
  */
 void bad_shards_drop(struct server *server);
 
-/* The ledger could not be changed by this entry, which drops a shard: it is not tried again. */
-void bad_shards_refused(struct server *server, const struct ledger_entry *entry);
+/* The ledger could not be changed by this entry, which drops a shard: it is tried again later, or
+ * not at all where that is of no use. */
+void bad_shards_refused(struct server *server, const struct ledger_entry *entry,
+                        const struct error *error);
 
 #endif

@@ -46,7 +46,8 @@ bool bad_steps_add(struct bad_steps *bad, struct payload_key key, struct bad_sha
                                .error = *error,
                                .known = true,
                                .again = again,
-                               .refused = again && step->refused };
+                               .refused = again && step->refused,
+                               .not_before_ms = again ? step->not_before_ms : 0 };
     return news;
 }
 

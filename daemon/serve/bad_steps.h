@@ -30,6 +30,7 @@ struct bad_step {
     bool known;
     bool again;   /* it failed because of that shard more than once: it is not a passing fault */
     bool refused; /* the ledger would not drop that shard */
+    uint64_t not_before_ms; /* when the ledger may be tried again */
 };
 
 struct bad_steps {

@@ -303,6 +303,8 @@ static void on_housekeeping(uv_timer_t *timer)
 {
     struct server *server = timer->data;
     uint64_t consumed;
+    server->sessions.keep_ranks =
+        bad_shards_may_drop(server) && bad_steps_count(&server->bad_steps) > 0;
     sessions_expire(&server->sessions, server_now_ms(server));
     move_front(server);
     tell_far_step(server);

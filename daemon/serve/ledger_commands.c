@@ -285,7 +285,7 @@ void ledger_command_end(struct server *server, const struct planner_change *chan
     server->changing_from = UINT64_MAX;
     if (change->error.code) {
         if (change->entry.kind == LEDGER_DROP)
-            bad_shards_refused(server, &change->entry);
+            bad_shards_refused(server, &change->entry, &change->error);
         return;
     }
     server_follow(server, change->lineage);

@@ -51,6 +51,14 @@ static struct session *find(const struct sessions *sessions, const struct peer_i
     return NULL;
 }
 
+/* May it go, if nothing has been heard of it for `idle_ms`? */
+static bool is_idle(const struct sessions *sessions, const struct session *session, uint64_t now_ms,
+                    uint64_t idle_ms)
+{
+    bool kept = sessions->keep_ranks && session->greeted && !session->superseded;
+    return !kept && session->waiting == 0 && now_ms - session->seen_ms >= idle_ms;
+}
+
 /*
  * With all places taken, the one unheard of for longest may go, if nothing waits for it. `user`
  * NULL: places of all; else only that user's count, and only they may go.
@@ -64,7 +72,7 @@ static bool make_room(struct sessions *sessions, size_t most, const char *user, 
         if (user && strcmp(session->user, user) != 0)
             continue;
         count++;
-        if (!idle && session->waiting == 0 && now_ms - session->seen_ms >= SESSION_ROOM_IDLE_MS)
+        if (!idle && is_idle(sessions, session, now_ms, SESSION_ROOM_IDLE_MS))
             idle = session;
     }
     if (count < most)
@@ -174,7 +182,7 @@ void sessions_expire(struct sessions *sessions, uint64_t now_ms)
         at = at->next;
         if (now_ms - session->seen_ms < SESSION_IDLE_MS)
             return;
-        if (session->waiting == 0)
+        if (is_idle(sessions, session, now_ms, SESSION_IDLE_MS))
             forget(sessions, session);
     }
 }

@@ -36,8 +36,9 @@ struct session {
     struct flight *flight;
     char user[ALLOW_LIST_NAME_BYTES]; /* whose key it came with; "" without CURVE */
     bool superseded;                  /* the rank has come back as another peer */
-    bool greeted;                     /* HELLO has come: the next six fields are known */
+    bool greeted;                     /* HELLO has come: the next seven fields are known */
     uint32_t dp, cp, pp, tp;
+    bool elsewhere; /* it may ask other daemons, too */
     uint64_t incarnation;
     char client[WIRE_MAX_TEXT_BYTES + 1];
     bool has_requested, has_answered, has_acked;
@@ -57,6 +58,7 @@ struct sessions {
     struct hash_table table;
     struct list used; /* the one unheard of for longest first */
     size_t most, most_of_user;
+    bool keep_ranks; /* what ranks were sent must not be forgotten: a step is bad */
     struct flights *flights;
 };
 

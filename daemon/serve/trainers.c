@@ -70,6 +70,7 @@ static void greet(struct server *server, struct session *session, const Ballast_
     session->greeted = true;
     session->superseded = false;
     session->incarnation = hello->incarnation;
+    session->elsewhere = hello->daemons > 1;
     session->sent = sent_steps_begin(hello->next_step);
     whole_steps_drop_from(&server->whole, hello->next_step);
     note_rank(session, hello->rank);

@@ -33,6 +33,7 @@ def wait_for_drop(team, daemon, count):
     assert team.until(lambda: daemon.answers() and
                       daemon.status()["bad_shards"]["dropped"] == count, ranks.AWAIT_S), (
         "it is not dropped", daemon.stderr()[-2000:])
+    assert team.running, "they ended before"
 
 
 def main(steps, pause_us):
@@ -45,12 +46,15 @@ def main(steps, pause_us):
         daemon = ranks.LooseDaemon(path)
         with ranks.Team(lambda n: daemon.endpoint, steps, place.path("streams"),
                         pause_us) as team:
-            for left, shard in zip(range(len(SHARDS), 0, -1), SHARDS):
-                team.advance(rng, left)
+            for n, shard in enumerate(SHARDS):
+                share = (n + rng.uniform(0.5, 1)) / (len(SHARDS) + 1)  # and enough comes after
+                assert team.until(lambda: team.progress >= share * steps * len(team.ranks),
+                                  ranks.AWAIT_S), team.said()
                 os.truncate(place.path(shard + ".bin"), 0)
-                wait_for_drop(team, daemon, len(SHARDS) - left + 1)
+                wait_for_drop(team, daemon, n + 1)
                 daemon.kill()
                 daemon = ranks.LooseDaemon(path)
+                assert team.until(daemon.answers, ranks.AWAIT_S), daemon.stderr()
             reports = team.finish()
         daemon.stop()
         ranks.check_reports(reports)

@@ -1,5 +1,6 @@
 """on_bad_shard: skip, of a token shard that turns bad while the daemon serves it."""
 import os
+import shutil
 
 import pytest
 
@@ -16,10 +17,10 @@ BAD = "heavy-01"
 class Rank(ballast_wire.Connection):
     """One rank of the job, that asks for its micro-batches in order."""
 
-    def __init__(self, endpoint, dp, cp, pp=0, step=0, next_step=0, incarnation=1):
+    def __init__(self, endpoint, dp, cp, pp=0, **hello):
         super().__init__(endpoint, dp, cp, timeout_ms=60000)
         self.rank["pp"] = pp
-        self.hello(step=step, next_step=next_step, incarnation=incarnation)
+        self.hello(**hello)
 
     def ask(self, step, slot):
         """A Batch header, and its pieces where there are any."""
@@ -79,6 +80,7 @@ def job(shards, workplace):  # noqa: F811
               "state": {"directory": workplace.path("state"), "snapshot_every": 20}}
     for source in config["sources"]:
         source["epochs"] = 1
+    shutil.copy(path(BAD + ".bin"), path("kept.bin"))
     return workplace.write("job", config), path
 
 
@@ -118,7 +120,7 @@ def test_all_ranks_go_on_without_it(job, small_corpus, workplace):
     step = next(i for i, digest in enumerate(digests) if digest != whole[i])
     assert 5 <= step <= 12, "from the first step that was not gathered"
     assert f"\ndrop {step} heavy 1 {BAD}.idx\n" in ledger_of(workplace)
-    assert f"ballastctl drop heavy {BAD}.idx --from-step {step}" in said
+    assert f"from_step={step} source=heavy shard={BAD}.idx" in said
     assert status["bad_shards"]["dropped"] == 1 and status["bad_shards"]["bad_steps"] == 0
     number, documents = bad_documents(small_corpus)
     account = Account(small_corpus, list(small_corpus.patterns))
@@ -210,6 +212,43 @@ def test_a_rank_that_looks_back_keeps_what_it_has(job):
             assert step <= 20
             assert not any(get_it(team.ranks, step) for _ in range(5))
             assert daemon.status()["bad_shards"]["dropped"] == 0
+
+
+def test_all_that_read_are_waited_for(job, workplace):
+    """Of two pipeline stages both read, or serve.readers says how many clients do."""
+    config, path = job
+    settings = harness.settings(config)
+    settings["parallel"]["pp"] = 2
+    for readers in 0, DP * CP:
+        shutil.rmtree(workplace.path("state"), ignore_errors=True)
+        config = workplace.write("job", {**settings, "serve": {"steps_ahead": 2,
+                                                               "readers": readers}})
+        with harness.Daemon(config) as daemon, Team(daemon.endpoint) as team:
+            if not readers:
+                cut(path)
+                step = first_bad(team.ranks)
+                assert not any(get_it(team.ranks, step) for _ in range(5))
+                assert "4 of 8 do (serve.readers)" in team.ranks[0].ask(step, 0)[0]["message"]
+                assert daemon.status()["bad_shards"]["dropped"] == 0
+                shutil.copy(path("kept.bin"), path(BAD + ".bin"))
+            else:
+                cut(path)
+                assert len(team.run(0, 12)) == 13
+                assert daemon.status()["bad_shards"]["dropped"] == 1
+
+
+def test_ranks_that_may_ask_other_daemons_are_sent_there(job):
+    config, path = job
+    with harness.Daemon(config) as daemon, Team(daemon.endpoint, daemons=2) as team:
+        cut(path)
+        step = 0
+        while (batch := team.ranks[2].ask(step, 0)[0])["status"] == OK:
+            step += 1
+        assert batch["status"] == ballast_wire.STATUSES.index("IO_ERROR")
+        assert BAD in batch["message"] and "ballastctl drop, on every daemon" in batch["message"]
+        for rank in team.ranks:
+            assert rank.ask(step, 0)[0]["status"] == batch["status"]
+        assert daemon.status()["bad_shards"]["dropped"] == 0
 
 
 def test_a_source_is_not_dropped_whole(job):

@@ -109,7 +109,7 @@ typedef struct ballast_options {
     uint32_t version; /* 1, set by BALLAST_OPTIONS_INIT */
     uint32_t dp_rank; /* this rank's coordinates; dp_rank selects its micro-batches */
     uint32_t cp_rank;
-    uint32_t pp_rank; /* pp and tp are shown to operators, nothing else */
+    uint32_t pp_rank; /* with tp: which of the readers of dp_rank and cp_rank it is */
     uint32_t tp_rank;
     const char *endpoints; /* tcp://HOST:PORT or ipc://PATH, separated by commas; required; tried in
                               order, one at a time */

@@ -35,7 +35,7 @@ TYPES = {
 FIELDS = {
     "Rank": [("dp", "u32"), ("cp", "u32"), ("pp", "u32"), ("tp", "u32")],
     "Hello": [("job", "text"), ("client", "text"), ("rank", "Rank"), ("incarnation", "u64"),
-              ("step", "u64"), ("next_step", "u64")],
+              ("step", "u64"), ("next_step", "u64"), ("daemons", "u32")],
     "HelloReply": [
         ("status", "u32"),
         ("message", "text"),

@@ -456,14 +456,14 @@ class Connection(Link):
         self.requests = 0
 
     def hello(self, job="", client="python", incarnation=1, deadline_ms=None, alive=lambda: True,
-              step=0, next_step=0):
+              step=0, next_step=0, daemons=1):
         """Facts of the job at a step, for a trainer that may have had those before next_step.
 
         Gives up after deadline_ms, or as soon as not alive().
         """
         self.send(
             encode("Hello", job=job, client=client, rank=self.rank, incarnation=incarnation,
-                   step=step, next_step=next_step)
+                   step=step, next_step=next_step, daemons=daemons)
         )
         left_ms = self.timeout_ms if deadline_ms is None else deadline_ms
         while left_ms > 100 and alive() and not self.socket.poll(100):

@@ -69,6 +69,7 @@ Test(config_print, shows_every_key_in_the_order_of_the_sample)
                               "  cache_bytes: 0\n"
                               "  max_message_bytes: 4096\n"
                               "  max_clients: 4096\n"
+                              "  readers: 0\n"
                               "access:\n"
                               "  max_clients_per_key: 0\n"
                               "  allow_plaintext: false\n"

@@ -89,7 +89,7 @@ Test(config_refusals, keys)
         { SMALLEST "sed: 3\n", "job.yaml:6: unknown key \"sed\", expected one of " TOP_KEYS },
         { SMALLEST "seed: 3\nserve:\n  steps_ahead: 3\n  http: x\n",
           "job.yaml:9: serve: unknown key \"http\", expected one of endpoint, admin, steps_ahead, "
-          "gather_threads, cache_bytes, max_message_bytes and max_clients" },
+          "gather_threads, cache_bytes, max_message_bytes, max_clients and readers" },
         { SMALLEST "packing: { delay: 16 }\n",
           "job.yaml:6: packing: unknown key \"delay\", expected one of policy, window, "
           "outlier_thresholds, max_waiting_steps, objective, balance, max_delay, solver_nodes and "

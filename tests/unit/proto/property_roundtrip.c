@@ -90,6 +90,7 @@ static void draw_hello(struct room *room)
     hello->incarnation = draw_number();
     hello->step = draw_number();
     hello->next_step = draw_number();
+    hello->daemons = (uint32_t)draw_number();
 }
 
 static void draw_hello_reply(struct room *room)

@@ -48,6 +48,7 @@ static const Hello hello_again = {
     .rank = &rank,
     .step = 300,
     .next_step = UINT64_MAX,
+    .daemons = 3,
 };
 static const Hello hello_least = { BASE(ballast__v1__hello__descriptor), .job = text_none,
                                    .client = text_none, .rank = &rank_zero };

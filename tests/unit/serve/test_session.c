@@ -189,6 +189,20 @@ Test(session, a_bad_step_is_waited_for_until_it_is_sent_or_planned_anew)
     sessions_fini(&sessions);
 }
 
+Test(session, a_rank_is_not_forgotten_while_a_step_is_bad)
+{
+    open_sessions(2);
+    greeted(1, 0, 100);
+    greeted(2, 1, 100)->superseded = true;
+    sessions.keep_ranks = true;
+    sessions_expire(&sessions, SESSION_IDLE_MS + 1000);
+    cr_assert_eq(sessions.table.count, 1, "the one that has come back as another goes");
+    sessions.keep_ranks = false;
+    sessions_expire(&sessions, SESSION_IDLE_MS + 1000);
+    cr_assert_eq(sessions.table.count, 0);
+    sessions_fini(&sessions);
+}
+
 Test(session, the_front_is_the_furthest_of_those_heard_of_lately)
 {
     open_sessions(10);
