@@ -138,7 +138,7 @@ def test_kills_at_random_moments_change_nothing(config, workplace):
 
     def kill(progress):
         for _ in range(KILLS):
-            pause = rng.randrange(1, 2 * len(RANKS) * STEPS // KILLS)
+            pause = rng.randrange(1, len(RANKS) * STEPS // KILLS)  # half of all: ranks run on
             if not progress.wait(progress.count + pause):
                 break
             running[0].kill()
