@@ -104,6 +104,9 @@ void corpus_close(struct corpus *corpus);
  */
 int corpus_check(const struct corpus *corpus, struct error *err);
 
+/* Of a status of these functions: is it the shard that is at fault, and not this machine? */
+bool shard_is_bad(int code);
+
 /* The number of the source of that name; source_count when there is none. */
 size_t corpus_find_source(const struct corpus *corpus, const char *name);
 

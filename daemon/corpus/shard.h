@@ -53,9 +53,6 @@ const struct shard_format *shard_format_of(enum source_format format);
 /* The part of a path behind the last slash. */
 const char *shard_base_name(const char *path);
 
-/* Of a status: is it the shard that is at fault, and not this machine? */
-bool shard_is_bad(int code);
-
 /*
  * Opens and checks the shard named by `path`, which is copied. Errors as corpus_open. Of a shard
  * that is `dropped` only a bad index is an error, and its fingerprint is that of the whole shard.

@@ -2,9 +2,11 @@
 
 #include <stddef.h>
 
+#include "corpus/corpus.h"
+
 bool bad_steps_counts(const struct error *error)
 {
-    return error->code == EX_DATAERR || error->code == EX_IOERR || error->code == EX_NOINPUT;
+    return shard_is_bad(error->code);
 }
 
 struct bad_step *bad_steps_find(struct bad_steps *bad, uint64_t step)

@@ -111,12 +111,6 @@ static const struct bad_step *spoilt(struct server *server, const struct request
     return own || !asks ? NULL : bad;
 }
 
-/* Nobody need ask for the share that failed itself for the step to become well. */
-static void try_again(struct server *server, struct shared_plan *plan, struct payload_key key)
-{
-    order_share(server, plan, key, true, UINT64_MAX);
-}
-
 static void answer_bad(struct server *server, struct request *request, const struct bad_step *bad)
 {
     char why[WIRE_MAX_MESSAGE_BYTES + 1];
@@ -129,7 +123,8 @@ static void deliver(struct server *server, struct request *request, struct share
 {
     const struct bad_step *bad = spoilt(server, request);
     if (bad) {
-        try_again(server, plan, bad->key);
+        /* Nobody need ask for the share that failed itself for the step to become well. */
+        order_share(server, plan, bad->key, true, UINT64_MAX);
         answer_bad(server, request, bad);
         return;
     }
